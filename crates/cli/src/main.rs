@@ -1,0 +1,3 @@
+//! The deadweight command.
+
+fn main() {}

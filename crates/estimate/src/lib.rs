@@ -1,0 +1,1 @@
+//! Estimators, provenance, calibrations and image cost.

@@ -1,0 +1,1 @@
+//! MCP servers as deadweight needs them: raw bytes, every page, both eras.

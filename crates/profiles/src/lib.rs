@@ -1,0 +1,1 @@
+//! What is known of each agent, dated and sourced. Data only.

@@ -1,0 +1,1 @@
+//! Scripted upstreams, scripted MCP servers and fixtures for tests.

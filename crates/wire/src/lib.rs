@@ -1,0 +1,13 @@
+//! The anatomy of a request: spans over its bytes, splices, usage counters.
+//!
+//! Bytes come in, spans come out; nothing is copied and nothing is re-serialised. This crate does no
+//! I/O and knows neither a lever nor a price.
+//!
+//! - [`json`]: one pass over the bytes of a JSON text gives a [`json::Document`].
+//! - [`anatomy`]: a document read as a request of one [`Dialect`].
+
+pub mod anatomy;
+mod dialect;
+pub mod json;
+
+pub use dialect::Dialect;
