@@ -5,8 +5,10 @@
 //!
 //! - [`json`]: one pass over the bytes of a JSON text gives a [`json::Document`].
 //! - [`anatomy`]: a document read as a request of one [`Dialect`].
+//! - [`definition`]: one tool definition as its server hands it out, and compact JSON.
 
 pub mod anatomy;
+pub mod definition;
 mod dialect;
 pub mod json;
 
