@@ -1,0 +1,8 @@
+//! What one captured request carries.
+
+mod report;
+
+pub use report::{
+    AnomalyEntry, BlockFootprint, DeltaKind, Image, Lever, Levers, OriginFootprint, Part, RequestFootprint,
+    RequestTool, SCHEMA, Slices, Standing, StandingPart,
+};
