@@ -1,0 +1,138 @@
+//! Hides what looks like a key in command lines and URLs before anybody prints them.
+
+use crate::text::Text;
+
+/// Words in the name of an option, a variable or a header whose value is not for showing.
+const TELLING: [&str; 9] =
+    ["key", "token", "secret", "password", "passwd", "auth", "credential", "header", "cookie"];
+
+fn is_telling(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    TELLING.iter().any(|word| lower.contains(word))
+}
+
+/// The same arguments, with the values of telling options (`--api-key X`, `--token=X`), environment
+/// assignments (`NAME=X`), headers (`Authorization: X`) and the keys inside URLs hidden. What is hidden
+/// already stays as it is.
+pub(crate) fn args(args: Vec<Text>) -> Vec<Text> {
+    let mut value_of_telling = false;
+    args.into_iter()
+        .map(|arg| {
+            let after_telling = std::mem::take(&mut value_of_telling);
+            if arg.is_hidden() {
+                return arg;
+            }
+            let text = arg.reveal();
+            if text.starts_with('-') {
+                return match text.split_once('=') {
+                    Some((name, value)) if is_telling(name) || is_assignment(value) => {
+                        let kept = value.split_once('=').filter(|_| !is_telling(name));
+                        let shown = match kept {
+                            Some((variable, _)) => format!("{name}={variable}=…"),
+                            None => format!("{name}=…"),
+                        };
+                        Text::shown_as(text, shown)
+                    }
+                    Some(_) => arg,
+                    None => {
+                        value_of_telling = is_telling(text);
+                        arg
+                    }
+                };
+            }
+            if after_telling {
+                return Text::secret(text);
+            }
+            if let Some((name, _)) = text.split_once('=').filter(|_| is_assignment(text)) {
+                return Text::shown_as(text, format!("{name}=…"));
+            }
+            if let Some((name, _)) = text.split_once(':').filter(|(name, _)| is_header(name)) {
+                return Text::shown_as(text, format!("{name}: …"));
+            }
+            if text.contains("://") { url(arg) } else { arg }
+        })
+        .collect()
+}
+
+/// `NAME=value` in the manner of environment variables.
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, value)| {
+        !value.is_empty()
+            && name.starts_with(|c: char| c.is_ascii_uppercase() || c == '_')
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    })
+}
+
+/// The name of a header that carries a key.
+fn is_header(name: &str) -> bool {
+    is_telling(name) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+}
+
+/// The same URL; userinfo, query and fragment are hidden.
+pub(crate) fn url(url: Text) -> Text {
+    let shown = hide_in_url(url.shown());
+    if shown == url.shown() { url } else { Text::shown_as(url.reveal(), shown) }
+}
+
+/// A URL for showing: userinfo, query and fragment as `…`.
+pub(crate) fn hide_in_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (rest, tail) = match rest.find(['?', '#']) {
+        Some(at) if at + 1 < rest.len() => (&rest[..at], format!("{}…", &rest[at..=at])),
+        Some(at) => (&rest[..at], String::new()),
+        None => (rest, String::new()),
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = match authority.rsplit_once('@') {
+        Some((_, host)) => format!("…@{host}"),
+        None => authority.to_owned(),
+    };
+    format!("{scheme}://{host}{path}{tail}")
+}
+
+/// The same text with every occurrence of one of `secrets` replaced by `…`. Short ones are left: hiding
+/// each `1` of a text would hide the text.
+pub(crate) fn scrub(text: &str, secrets: &[&str]) -> String {
+    const SHORTEST: usize = 6;
+    let mut out = text.to_owned();
+    for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST) {
+        if out.contains(secret) {
+            out = out.replace(secret, "…");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(list: &[&str]) -> Vec<String> {
+        args(list.iter().map(|arg| Text::plain(*arg)).collect()).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn keys_in_arguments_are_hidden() {
+        assert_eq!(shown(&["-y", "pkg", "--api-key", "abc", "x"]), ["-y", "pkg", "--api-key", "…", "x"]);
+        assert_eq!(shown(&["--access-token=abc", "--port=80"]), ["--access-token=…", "--port=80"]);
+        assert_eq!(shown(&["run", "-e", "GITHUB_TOKEN=abc"]), ["run", "-e", "GITHUB_TOKEN=…"]);
+        assert_eq!(shown(&["--env=A_B=abc"]), ["--env=A_B=…"]);
+        assert_eq!(shown(&["--header", "X-Any: abc"]), ["--header", "…"]);
+        assert_eq!(shown(&["Authorization: Bearer abc"]), ["Authorization: …"]);
+        assert_eq!(shown(&["https://u:p@h/p?k=v"]), ["https://…@h/p?…"]);
+        assert_eq!(shown(&["C:\\key\\x", "/tmp/token.json"]), ["C:\\key\\x", "/tmp/token.json"]);
+    }
+
+    #[test]
+    fn urls_keep_scheme_host_and_path() {
+        assert_eq!(hide_in_url("http://127.0.0.1:80/mcp"), "http://127.0.0.1:80/mcp");
+        assert_eq!(hide_in_url("https://k@h?x=1#f"), "https://…@h?…");
+        assert_eq!(hide_in_url("https://h/p#frag"), "https://h/p#…");
+        assert_eq!(hide_in_url("h/p?x"), "h/p?x");
+    }
+
+    #[test]
+    fn secrets_are_scrubbed_from_foreign_text() {
+        assert_eq!(scrub("bad key hunter22!", &["hunter22", "y"]), "bad key …!");
+    }
+}
