@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::bpe::{cl100k, o200k};
 use crate::provenance::{Estimated, Tokens};
 use crate::ratio::{SurfaceRatios, calibrated, chars4};
 
@@ -80,6 +81,10 @@ pub trait Estimator: Send + Sync {
     /// How it counts.
     fn counting(&self) -> Counting<'_>;
 
+    /// Loads now what the first count would otherwise load: a vocabulary takes tens of milliseconds, which a
+    /// caller can spend on another thread while it waits for something else. Does nothing for ratios.
+    fn prepare(&self) {}
+
     /// The tokens of one text on its own.
     fn count(&self, surface: Surface, text: &str) -> Tokens<Estimated> {
         Tokens::new(match self.counting() {
@@ -90,7 +95,7 @@ pub trait Estimator: Send + Sync {
 }
 
 /// The names [`estimator`] knows, the default first.
-pub const ESTIMATOR_NAMES: &[&str] = &["calibrated", "chars4"];
+pub const ESTIMATOR_NAMES: &[&str] = &["calibrated", "chars4", "o200k", "cl100k"];
 
 /// Finds an estimator by its name (`o200k`) or by name and version (`o200k/1`).
 ///
@@ -101,6 +106,8 @@ pub fn estimator(name: &str) -> Result<Box<dyn Estimator>, UnknownEstimator> {
     let found: Box<dyn Estimator> = match bare {
         "calibrated" => Box::new(calibrated()),
         "chars4" => Box::new(chars4()),
+        "o200k" => Box::new(o200k()),
+        "cl100k" => Box::new(cl100k()),
         _ => return Err(UnknownEstimator { asked: name.to_owned(), known: None }),
     };
     if bare.len() < name.len() && found.id().to_string() != name {

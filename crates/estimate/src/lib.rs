@@ -10,12 +10,14 @@
 //!
 //! This crate knows no request, does no I/O and reads no clock; all arithmetic is on integers.
 
+mod bpe;
 mod estimator;
 pub mod image;
 mod provenance;
 mod ratio;
 mod tally;
 
+pub use bpe::{BpeEstimator, cl100k, o200k};
 pub use estimator::{
     Counting, ESTIMATOR_NAMES, Estimator, EstimatorId, Surface, TextCounter, UnknownEstimator, estimator,
 };
