@@ -5,11 +5,15 @@
 //!
 //! - [`json`]: one pass over the bytes of a JSON text gives a [`json::Document`].
 //! - [`anatomy`]: a document read as a request of one [`Dialect`].
+//! - [`sse`]: event streams in chunks cut anywhere.
+//! - [`usage`]: the counters, the model and the end of a response, from its body or its stream.
 //! - [`definition`]: one tool definition as its server hands it out, and compact JSON.
 
 pub mod anatomy;
 pub mod definition;
 mod dialect;
 pub mod json;
+pub mod sse;
+pub mod usage;
 
 pub use dialect::Dialect;
