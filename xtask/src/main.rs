@@ -1,3 +1,45 @@
-//! cargo xtask.
+//! `cargo xtask`: the project's own chores. Each is one file of the library; this one only reads the arguments.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xtask::{Result, ci, fuzz, test};
+
+/// The project's own chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_version_flag = true)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Install what the tests need, then run all of them
+    ///
+    /// System packages are installed as root only, elsewhere you are told which are missing. Real MCP servers and
+    /// other large things go to a cache of the user ($DEADWEIGHT_CACHE, else $XDG_CACHE_HOME/deadweight, else
+    /// ~/.cache/deadweight). What cannot be installed fails the run: nothing is skipped.
+    Test(test::Arguments),
+    /// Every check that a change must pass: format, lints, documentation, licences, tests
+    ///
+    /// The same as `bash .ci/run`, which only adds a build folder outside of the clone.
+    Ci,
+    /// Run the fuzz targets, each for a while, from the committed seeds
+    Fuzz(fuzz::Arguments),
+}
+
+fn main() -> ExitCode {
+    let done: Result = match Arguments::parse().chore {
+        Chore::Test(arguments) => test::run(&arguments),
+        Chore::Ci => ci::run(),
+        Chore::Fuzz(arguments) => fuzz::run(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            xtask::say(format_args!("error: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}

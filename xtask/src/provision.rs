@@ -1,0 +1,169 @@
+//! What the tests need beside Rust: system packages, and real MCP servers with exact versions.
+//!
+//! Nothing here is optional. What cannot be installed is a failure with the reason, never a test that is left out.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::shell::{answers, command, run};
+use crate::{Context, Failure, Result, place, say};
+
+/// A program that comes with the system: how to see that it works, and what to install when it does not.
+struct SystemProgram {
+    name: &'static str,
+    check: (&'static str, &'static [&'static str]),
+    debian: &'static [&'static str],
+}
+
+const SYSTEM: &[SystemProgram] = &[
+    SystemProgram { name: "Node.js", check: ("node", &["--version"]), debian: &["nodejs"] },
+    SystemProgram { name: "npm", check: ("npm", &["--version"]), debian: &["npm"] },
+    SystemProgram {
+        name: "Python with venv and pip",
+        check: ("python3", &["-c", "import venv, ensurepip"]),
+        debian: &["python3", "python3-venv", "python3-pip"],
+    },
+    SystemProgram {
+        name: "a C++ compiler (for libFuzzer)",
+        check: ("c++", &["--version"]),
+        debian: &["g++"],
+    },
+];
+
+/// Makes sure that the system's programs are there.
+///
+/// # Errors
+///
+/// When one is missing and this user cannot install it; the message says what to install.
+pub fn system() -> Result {
+    let missing = || SYSTEM.iter().filter(|program| !answers(program.check.0, program.check.1));
+    let packages: Vec<&str> = missing().flat_map(|program| program.debian.iter().copied()).collect();
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let names = missing().map(|program| program.name).collect::<Vec<_>>().join(", ");
+    if !is_root() || !answers("apt-get", &["--version"]) {
+        return Err(Failure::new(format!(
+            "the tests need {names}; on Debian or Ubuntu:\n    sudo apt-get install {}\nthen run this again",
+            packages.join(" ")
+        )));
+    }
+    say(format_args!("missing: {names}: installing"));
+    let apt = || {
+        let mut apt = command("apt-get");
+        apt.env("DEBIAN_FRONTEND", "noninteractive").arg("--quiet=2");
+        apt
+    };
+    run(apt().arg("update"))?;
+    run(apt().args(["install", "--yes", "--no-install-recommends"]).args(&packages))?;
+    match missing().map(|program| program.name).collect::<Vec<_>>() {
+        still if still.is_empty() => Ok(()),
+        still => Err(Failure::new(format!("installed, and yet not working: {}", still.join(", ")))),
+    }
+}
+
+fn is_root() -> bool {
+    fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+            line.split_whitespace().nth(1).map(|effective| effective == "0")
+        })
+        .unwrap_or(false)
+}
+
+/// The real MCP servers that the tests price.
+#[derive(Debug, Clone)]
+pub struct Servers {
+    npm: PathBuf,
+    venv: PathBuf,
+}
+
+impl Servers {
+    /// A server that came from npm, by the name of its command.
+    pub fn npm(&self, command: &str) -> PathBuf {
+        self.npm.join("node_modules/.bin").join(command)
+    }
+
+    /// A server that came from PyPI, by the name of its command.
+    pub fn python(&self, command: &str) -> PathBuf {
+        self.venv.join("bin").join(command)
+    }
+}
+
+/// Installs the real servers named in `xtask/servers`, or finds them where an earlier run left them.
+///
+/// # Errors
+///
+/// When a registry does not answer, or the cache cannot be written.
+pub fn servers() -> Result<Servers> {
+    let pins = place::workspace().join("xtask/servers");
+    let npm = kept("servers-npm", &[pins.join("package.json"), pins.join("package-lock.json")], |folder| {
+        for name in ["package.json", "package-lock.json"] {
+            fs::copy(pins.join(name), folder.join(name))?;
+        }
+        run(command("npm").current_dir(folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
+    })?;
+    let requirements = pins.join("requirements.txt");
+    let venv = kept("servers-python", std::slice::from_ref(&requirements), |folder| {
+        run(command("python3").args(["-m", "venv"]).arg(folder))?;
+        let mut pip = command(folder.join("bin/pip"));
+        run(pip
+            .args(["install", "--quiet", "--disable-pip-version-check", "--requirement"])
+            .arg(&requirements))
+    })?;
+    Ok(Servers { npm, venv })
+}
+
+/// A folder in the user's cache whose content follows from the text of `sources`: filled once by `fill`, found again
+/// afterwards. Two processes that want it at the same time wait for each other; a half-filled one is made anew.
+///
+/// # Errors
+///
+/// What `fill` fails with, or what the file system says.
+pub fn kept(name: &str, sources: &[PathBuf], fill: impl FnOnce(&Path) -> Result) -> Result<PathBuf> {
+    let mut key = Fingerprint::default();
+    for source in sources {
+        key.add(&fs::read(source).context(format_args!("cannot read {}", source.display()))?);
+    }
+    kept_as(&format!("{name}-{:016x}", key.0), fill)
+}
+
+/// As [`kept`], under a name that says all.
+///
+/// # Errors
+///
+/// As [`kept`].
+pub fn kept_as(name: &str, fill: impl FnOnce(&Path) -> Result) -> Result<PathBuf> {
+    let cache = place::cache("")?;
+    let folder = cache.join(name);
+    let done = folder.join(".complete");
+    let lock = File::create(cache.join(format!("{name}.lock")))?;
+    lock.lock()?;
+    if !done.exists() {
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        fill(&folder)?;
+        fs::write(&done, "")?;
+    }
+    Ok(folder)
+}
+
+/// FNV-1a over 64 bits: names a cache folder after what it was made from. Nothing depends on its strength.
+struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
