@@ -1,20 +1,28 @@
-//! The scanner: bytes to nodes, iteratively.
+//! The structure of a text: bytes to nodes, iteratively.
 
 use super::error::{Error, ErrorKind};
+use super::text::{Portable, Scan};
 use super::value::{Document, Kind, Node};
 use std::marker::PhantomData;
 
-/// Parses JSON texts, keeping its buffers from one text to the next.
+/// Parses JSON texts, keeping its buffer from one text to the next.
 #[derive(Debug, Default)]
 pub struct Parser {
     nodes: Vec<Node>,
-    open: Vec<u32>,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is no other scanner"))]
+    portable: bool,
 }
 
 impl Parser {
-    /// A parser with empty buffers.
+    /// A parser with an empty buffer, and the fastest scanner this machine can run.
     pub const fn new() -> Self {
-        Self { nodes: Vec::new(), open: Vec::new() }
+        Self { nodes: Vec::new(), portable: false }
+    }
+
+    /// A parser that keeps to the scanner which every machine can run. It gives the same answers; tests and
+    /// benchmarks compare the two.
+    pub const fn portable() -> Self {
+        Self { nodes: Vec::new(), portable: true }
     }
 
     /// Parses `bytes` and hands the document to `f`. What `f` is given lives only inside it, under a
@@ -32,248 +40,193 @@ impl Parser {
 
     fn run(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.nodes.clear();
-        self.open.clear();
         if u32::try_from(bytes.len()).is_err() {
-            return Err(Error { offset: bytes.len(), kind: ErrorKind::TooLarge });
+            return Err(Error { offset: u32::MAX as usize, kind: ErrorKind::TooLarge });
         }
-        let mut cursor = Cursor { bytes, at: 0, nodes: &mut self.nodes };
-        cursor.skip_space();
-        cursor.value(&mut self.open)?;
-        while let Some(&top) = self.open.last() {
-            let object = cursor.nodes[top as usize].kind == Kind::Object;
-            let first = cursor.nodes.len() as u32 == top + 1;
-            cursor.skip_space();
-            match cursor.peek() {
-                Some(b'}') if object => cursor.close(&mut self.open),
-                Some(b']') if !object => cursor.close(&mut self.open),
-                other => {
-                    if !first {
-                        match other {
-                            Some(b',') => cursor.at += 1,
-                            Some(_) => return Err(cursor.error(ErrorKind::ExpectedCommaOrEnd)),
-                            None => return Err(cursor.error(ErrorKind::UnexpectedEnd)),
-                        }
-                        cursor.skip_space();
-                    }
-                    if object {
-                        match cursor.peek() {
-                            Some(b'"') => cursor.string()?,
-                            Some(_) => return Err(cursor.error(ErrorKind::ExpectedKey)),
-                            None => return Err(cursor.error(ErrorKind::UnexpectedEnd)),
-                        }
-                        cursor.skip_space();
-                        match cursor.peek() {
-                            Some(b':') => cursor.at += 1,
-                            Some(_) => return Err(cursor.error(ErrorKind::ExpectedColon)),
-                            None => return Err(cursor.error(ErrorKind::UnexpectedEnd)),
-                        }
-                        cursor.skip_space();
-                    }
-                    cursor.value(&mut self.open)?;
-                }
-            }
-        }
-        cursor.skip_space();
-        if cursor.at < bytes.len() {
-            return Err(cursor.error(ErrorKind::TrailingData));
-        }
-        Ok(())
-    }
-}
-
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    nodes: &'a mut Vec<Node>,
-}
-
-impl Cursor<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    const fn error(&self, kind: ErrorKind) -> Error {
-        Error { offset: self.at, kind }
-    }
-
-    fn skip_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.at += 1;
-        }
-    }
-
-    fn push(&mut self, kind: Kind, start: usize, aux: u32) {
-        self.nodes.push(Node {
-            start: start as u32,
-            end: self.at as u32,
-            aux,
-            kind,
-            escaped: false,
-            lone_surrogate: false,
-        });
-    }
-
-    fn close(&mut self, open: &mut Vec<u32>) {
-        self.at += 1;
-        let next = self.nodes.len() as u32;
-        if let Some(top) = open.pop()
-            && let Some(node) = self.nodes.get_mut(top as usize)
+        #[cfg(target_arch = "x86_64")]
+        if !self.portable
+            && let Some(avx2) = super::simd::Avx2::detect()
         {
-            node.end = self.at as u32;
-            node.aux = next;
+            return avx2.tape(bytes, &mut self.nodes);
         }
+        tape(Portable, bytes, &mut self.nodes)
     }
+}
 
-    /// Reads a scalar whole, or the opening of a container.
-    fn value(&mut self, open: &mut Vec<u32>) -> Result<(), Error> {
-        let start = self.at;
-        match self.peek() {
-            Some(b'"') => return self.string(),
-            Some(b'{' | b'[') => {
-                open.push(self.nodes.len() as u32);
-                let kind = if self.bytes[start] == b'{' { Kind::Object } else { Kind::Array };
-                self.at += 1;
-                self.push(kind, start, 0);
-            }
-            Some(b't') => self.literal(b"true", Kind::Bool)?,
-            Some(b'f') => self.literal(b"false", Kind::Bool)?,
-            Some(b'n') => self.literal(b"null", Kind::Null)?,
-            Some(b'-' | b'0'..=b'9') => {
-                self.number()?;
-                self.push(Kind::Number, start, 0);
-            }
-            Some(_) => return Err(self.error(ErrorKind::ExpectedValue)),
-            None => return Err(self.error(ErrorKind::UnexpectedEnd)),
-        }
-        Ok(())
-    }
+/// No container: the parent of the root.
+const NONE: u32 = u32::MAX;
 
-    fn literal(&mut self, text: &[u8], kind: Kind) -> Result<(), Error> {
-        let start = self.at;
-        for &expected in text {
-            match self.peek() {
-                Some(byte) if byte == expected => self.at += 1,
-                Some(_) => return Err(self.error(ErrorKind::ExpectedValue)),
-                None => return Err(self.error(ErrorKind::UnexpectedEnd)),
-            }
-        }
-        self.push(kind, start, 0);
-        Ok(())
-    }
-
-    fn digits(&mut self) -> Result<(), Error> {
-        match self.peek() {
-            Some(b'0'..=b'9') => {}
-            Some(_) => return Err(self.error(ErrorKind::InvalidNumber)),
-            None => return Err(self.error(ErrorKind::UnexpectedEnd)),
-        }
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.at += 1;
-        }
-        Ok(())
-    }
-
-    fn number(&mut self) -> Result<(), Error> {
-        if self.peek() == Some(b'-') {
-            self.at += 1;
-        }
-        if self.peek() == Some(b'0') {
-            self.at += 1;
-            if matches!(self.peek(), Some(b'0'..=b'9')) {
-                return Err(self.error(ErrorKind::InvalidNumber));
-            }
-        } else {
-            self.digits()?;
-        }
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.peek(), Some(b'+' | b'-')) {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        Ok(())
-    }
-
-    /// Reads four hexadecimal digits.
-    fn hex(&mut self) -> Result<u32, Error> {
-        let mut unit = 0;
-        for _ in 0..4 {
-            let digit = match self.peek() {
-                Some(byte) => (byte as char).to_digit(16).ok_or(self.error(ErrorKind::InvalidEscape))?,
-                None => return Err(self.error(ErrorKind::UnexpectedEnd)),
-            };
-            unit = unit * 16 + digit;
-            self.at += 1;
-        }
-        Ok(unit)
-    }
-
-    fn string(&mut self) -> Result<(), Error> {
-        let start = self.at;
-        self.at += 1;
-        let (mut saved, mut escaped, mut lone_surrogate, mut high) = (0u32, false, false, None::<usize>);
-        loop {
-            let Some(byte) = self.peek() else { return Err(self.error(ErrorKind::UnexpectedEnd)) };
-            match byte {
-                b'"' => break,
-                b'\\' => {
-                    escaped = true;
-                    let backslash = self.at;
-                    self.at += 1;
-                    match self.peek() {
-                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                            self.at += 1;
-                            saved += 1;
-                        }
-                        Some(b'u') => {
-                            self.at += 1;
-                            let unit = self.hex()?;
-                            match unit {
-                                0xDC00..=0xDFFF if high == Some(backslash) => {
-                                    // The pair takes four bytes; its first half was counted as three.
-                                    saved += 5;
-                                    high = None;
-                                    lone_surrogate = lone_surrogate || false;
-                                    continue;
-                                }
-                                0xD800..=0xDBFF => {
-                                    saved += 3;
-                                    high = Some(self.at);
-                                    continue;
-                                }
-                                0..0x80 => saved += 5,
-                                0x80..0x800 => saved += 4,
-                                _ => {
-                                    saved += 3;
-                                    lone_surrogate |= (0xDC00..=0xDFFF).contains(&unit);
-                                }
-                            }
-                        }
-                        Some(_) => return Err(self.error(ErrorKind::InvalidEscape)),
-                        None => return Err(self.error(ErrorKind::UnexpectedEnd)),
+/// Fills `nodes` (empty before) with the nodes of `bytes`, whose length fits 32 bits.
+///
+/// Always inlined, so that the scanner's instructions may be used throughout.
+#[inline(always)]
+pub(super) fn tape<S: Scan>(scan: S, bytes: &[u8], nodes: &mut Vec<Node>) -> Result<(), Error> {
+    // The innermost open container. While a container is open, its `aux` holds the one around it.
+    let mut top = NONE;
+    let mut in_object = false;
+    let mut at = skip_space(bytes, 0);
+    loop {
+        // Here a value is due.
+        let start = at;
+        match bytes.get(at) {
+            Some(b'"') => at = string(scan, bytes, at, nodes)?,
+            Some(&open @ (b'{' | b'[')) => {
+                let object = open == b'{';
+                let index = nodes.len() as u32;
+                let kind = if object { Kind::Object } else { Kind::Array };
+                nodes.push(Node { aux: top, ..Node::plain(kind, start, start) });
+                (top, in_object) = (index, object);
+                at = skip_space(bytes, at + 1);
+                let close = if object { b'}' } else { b']' };
+                if bytes.get(at) != Some(&close) {
+                    if object {
+                        at = key(scan, bytes, at, nodes)?;
                     }
+                    continue;
                 }
-                0..0x20 => return Err(self.error(ErrorKind::ControlCharacter)),
-                _ => self.at += 1,
+            }
+            Some(b't') => {
+                at = literal(bytes, at, b"true")?;
+                nodes.push(Node::plain(Kind::Bool, start, at));
+            }
+            Some(b'f') => {
+                at = literal(bytes, at, b"false")?;
+                nodes.push(Node::plain(Kind::Bool, start, at));
+            }
+            Some(b'n') => {
+                at = literal(bytes, at, b"null")?;
+                nodes.push(Node::plain(Kind::Null, start, at));
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                at = number(bytes, at)?;
+                nodes.push(Node::plain(Kind::Number, start, at));
+            }
+            _ => return Err(unexpected(bytes, at, ErrorKind::ExpectedValue)),
+        }
+        // Here a value has ended, or the innermost container is about to end.
+        loop {
+            at = skip_space(bytes, at);
+            if top == NONE {
+                return match bytes.get(at) {
+                    None => Ok(()),
+                    Some(_) => Err(Error { offset: at, kind: ErrorKind::TrailingData }),
+                };
+            }
+            match bytes.get(at) {
+                Some(b',') => {
+                    at = skip_space(bytes, at + 1);
+                    if in_object {
+                        at = key(scan, bytes, at, nodes)?;
+                    }
+                    break;
+                }
+                Some(&close @ (b'}' | b']')) if (close == b'}') == in_object => {
+                    at += 1;
+                    let next = nodes.len() as u32;
+                    let node = &mut nodes[top as usize];
+                    node.end = at as u32;
+                    top = std::mem::replace(&mut node.aux, next);
+                    in_object = nodes.get(top as usize).is_some_and(|node| node.kind == Kind::Object);
+                }
+                _ => return Err(unexpected(bytes, at, ErrorKind::ExpectedCommaOrEnd)),
             }
         }
-        if let Err(error) = std::str::from_utf8(&self.bytes[start..self.at]) {
-            return Err(Error { offset: start + error.valid_up_to(), kind: ErrorKind::InvalidUtf8 });
+    }
+}
+
+/// Reads a string with its quotes, the first of which is at `at`; answers the offset after it.
+#[inline(always)]
+fn string<S: Scan>(scan: S, bytes: &[u8], at: usize, nodes: &mut Vec<Node>) -> Result<usize, Error> {
+    let text = scan.string(bytes, at + 1)?;
+    nodes.push(Node {
+        aux: (text.end - at - 1) as u32 - text.saved,
+        escaped: text.escaped,
+        lone_surrogate: text.lone_surrogate,
+        ..Node::plain(Kind::String, at, text.end + 1)
+    });
+    Ok(text.end + 1)
+}
+
+/// Reads a key, its colon and the white space on both sides of that; answers where the value is due.
+#[inline(always)]
+fn key<S: Scan>(scan: S, bytes: &[u8], at: usize, nodes: &mut Vec<Node>) -> Result<usize, Error> {
+    if bytes.get(at) != Some(&b'"') {
+        return Err(unexpected(bytes, at, ErrorKind::ExpectedKey));
+    }
+    let at = skip_space(bytes, string(scan, bytes, at, nodes)?);
+    if bytes.get(at) != Some(&b':') {
+        return Err(unexpected(bytes, at, ErrorKind::ExpectedColon));
+    }
+    Ok(skip_space(bytes, at + 1))
+}
+
+/// The offset of the first byte at or after `at` that is not white space.
+#[inline(always)]
+fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Reads `text`, whose first byte is known to be there.
+#[inline(always)]
+fn literal(bytes: &[u8], at: usize, text: &[u8]) -> Result<usize, Error> {
+    let found = bytes.get(at..).unwrap_or_default();
+    if found.starts_with(text) {
+        return Ok(at + text.len());
+    }
+    let same = found.iter().zip(text).take_while(|(found, expected)| found == expected).count();
+    Err(unexpected(bytes, at + same, ErrorKind::ExpectedValue))
+}
+
+/// Reads a number, whose first byte (a digit or a minus) is known to be there.
+#[inline(always)]
+fn number(bytes: &[u8], mut at: usize) -> Result<usize, Error> {
+    if bytes.get(at) == Some(&b'-') {
+        at += 1;
+    }
+    if bytes.get(at) == Some(&b'0') {
+        at += 1;
+        if let Some(b'0'..=b'9') = bytes.get(at) {
+            return Err(Error { offset: at, kind: ErrorKind::InvalidNumber });
         }
-        self.at += 1;
-        self.nodes.push(Node {
-            start: start as u32,
-            end: self.at as u32,
-            aux: (self.at - start - 2) as u32 - saved,
-            kind: Kind::String,
-            escaped,
-            lone_surrogate,
-        });
-        Ok(())
+    } else {
+        at = digits(bytes, at)?;
+    }
+    if bytes.get(at) == Some(&b'.') {
+        at = digits(bytes, at + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1;
+        if let Some(b'+' | b'-') = bytes.get(at) {
+            at += 1;
+        }
+        at = digits(bytes, at)?;
+    }
+    Ok(at)
+}
+
+/// Reads one digit or more.
+#[inline(always)]
+fn digits(bytes: &[u8], mut at: usize) -> Result<usize, Error> {
+    let first = at;
+    while let Some(b'0'..=b'9') = bytes.get(at) {
+        at += 1;
+    }
+    if at == first {
+        return Err(unexpected(bytes, at, ErrorKind::InvalidNumber));
+    }
+    Ok(at)
+}
+
+/// The error at `at`: `kind`, or that the text has ended.
+#[cold]
+#[inline(never)]
+const fn unexpected(bytes: &[u8], at: usize, kind: ErrorKind) -> Error {
+    if at < bytes.len() {
+        Error { offset: at, kind }
+    } else {
+        Error { offset: bytes.len(), kind: ErrorKind::UnexpectedEnd }
     }
 }

@@ -36,6 +36,16 @@ pub(crate) struct Node {
     pub(crate) lone_surrogate: bool,
 }
 
+impl Node {
+    /// A node without anything particular; the offsets fit 32 bits.
+    #[inline(always)]
+    pub(crate) const fn plain(kind: Kind, start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end as u32, aux: 0, kind, escaped: false, lone_surrogate: false }
+    }
+}
+
+const _: () = assert!(size_of::<Node>() == 16);
+
 /// Makes the types of one [`Document`] differ from those of every other.
 pub(crate) type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
 
@@ -124,14 +134,7 @@ pub struct Value<'id, 'd> {
 
 impl<'id, 'd> Value<'id, 'd> {
     fn node(&self) -> Node {
-        self.doc.nodes.get(self.index as usize).copied().unwrap_or(Node {
-            start: 0,
-            end: 0,
-            aux: 0,
-            kind: Kind::Null,
-            escaped: false,
-            lone_surrogate: false,
-        })
+        self.doc.nodes.get(self.index as usize).copied().unwrap_or(Node::plain(Kind::Null, 0, 0))
     }
 
     /// The document this value belongs to.
