@@ -1,6 +1,6 @@
 //! What a report's numbers stand for: the pricing basis, and the small numbers every report is made of.
 
-use deadweight_estimate::{Counting, Estimated, Estimator, EstimatorId, Ratio, Tokens};
+use deadweight_estimate::{Counting, Estimated, Estimator, EstimatorId, Ratio, Tally, Tokens};
 use serde::Serialize;
 use std::fmt;
 
@@ -11,6 +11,13 @@ pub struct Price {
     pub bytes: u64,
     /// Their tokens.
     pub tokens: Tokens<Estimated>,
+}
+
+impl Price {
+    /// What a running count has come to.
+    pub fn of(tally: &Tally<'_>) -> Self {
+        Self { bytes: tally.bytes(), tokens: tally.tokens() }
+    }
 }
 
 /// The basis of a report: two reports whose bases differ cannot be compared. Printed with every report.

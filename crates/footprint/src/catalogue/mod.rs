@@ -1,7 +1,10 @@
 //! What a set of MCP servers adds to every request: its tools, priced.
 
+mod price;
 mod report;
+pub(crate) mod tool;
 
+pub use price::price;
 pub use report::{
     Anomaly, AnomalyKind, CatalogueFootprint, Failure, SCHEMA, Served, ServerFootprint, SortBy, ToolFootprint,
 };
