@@ -1,4 +1,5 @@
 //! Real `tools/list` results, priced: every figure of the table beside them must come out exactly.
+#![allow(clippy::expect_used, reason = "a test may fail")]
 
 use deadweight_estimate::{ESTIMATOR_NAMES, estimator};
 use deadweight_footprint::catalogue::{Catalogue, CatalogueFootprint, Server, price};

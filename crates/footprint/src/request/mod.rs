@@ -3,6 +3,6 @@
 mod report;
 
 pub use report::{
-    AnomalyEntry, BlockFootprint, DeltaKind, Image, Lever, Levers, OriginFootprint, Part, RequestFootprint,
-    RequestTool, SCHEMA, Slices, Standing, StandingPart,
+    AnomalyEntry, BlockFootprint, Image, Lever, Levers, OriginFootprint, Part, RequestFootprint, RequestTool,
+    SCHEMA, Slices, Standing, StandingPart,
 };

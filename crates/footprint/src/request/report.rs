@@ -23,8 +23,8 @@ pub struct RequestFootprint {
     pub model: Option<String>,
     /// The agent that sent it, where its text gives it away.
     pub agent: Option<&'static str>,
-    /// Why it is only what is new since an earlier request, when it is. Such a request has no total.
-    pub delta: Option<DeltaKind>,
+    /// Why it is not the whole prompt, when it is not (`previous_response`, `frame`, …). Such a request has no total.
+    pub delta: Option<&'static str>,
     /// The length of the body.
     pub body_bytes: u64,
     /// Bytes in no slice. `Σ slices' wire_bytes + envelope_bytes = body_bytes`.
@@ -79,16 +79,6 @@ pub struct Part {
     pub tokens: Tokens<Estimated>,
     /// Its share of the tokens of all four slices, in per cent.
     pub pct: f64,
-}
-
-/// Why a request has no total.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeltaKind {
-    /// It continues an earlier response, which the provider kept.
-    PreviousResponse,
-    /// It is a frame of a WebSocket session.
-    Frame,
 }
 
 /// One tool of a request.
