@@ -35,7 +35,13 @@
 //!   (it sees pages): it is not content, and the document is in [`Block::media`].
 //! - a block of unknown type: the whole block as sent. Ids, roles and framing: nothing.
 
+mod anthropic;
+mod chat;
 mod few;
+mod gemini;
+mod openai;
+mod reader;
+mod responses;
 mod types;
 
 pub use few::Few;
@@ -45,7 +51,8 @@ pub use types::{
 };
 
 use crate::Dialect;
-use crate::json::{Span, Value};
+use crate::json::{Document, Kind, Span, Value};
+use reader::Reader;
 
 /// A request, as spans over the bytes it came in.
 #[derive(Debug, Clone)]
@@ -75,6 +82,23 @@ pub struct Anatomy<'id, 'd> {
 }
 
 impl<'id, 'd> Anatomy<'id, 'd> {
+    /// Reads a document as a request of `dialect`. Never fails: what does not fit is an anomaly.
+    pub fn read(document: Document<'id, 'd>, dialect: Dialect) -> Self {
+        let mut reader = Reader::new(document, dialect);
+        let root = document.root();
+        if root.kind() == Kind::Object {
+            match dialect {
+                Dialect::AnthropicMessages => reader.anthropic(root),
+                Dialect::OpenaiChat => reader.chat(root),
+                Dialect::OpenaiResponses => reader.responses(root),
+                Dialect::GeminiGenerate => reader.gemini(root),
+            }
+        } else {
+            reader.note(root, AnomalyKind::WrongType("request"));
+        }
+        reader.finish()
+    }
+
     /// The bytes of one slice.
     pub fn wire_bytes(&self, slice: Slice) -> usize {
         self.runs.iter().filter(|(own, _)| *own == slice).map(|(_, span)| span.len()).sum()

@@ -183,8 +183,8 @@ pub struct Block<'id, 'd> {
     pub tool_id: Option<Value<'id, 'd>>,
     /// Its cache marker.
     pub cache_control: Option<CacheControl<'id, 'd>>,
-    /// The blocks inside a tool result's content, when it is an array. Their content and media are also in
-    /// `content` and `media`.
+    /// The blocks inside its content, when that is an array: a tool result's, a document's, a reasoning
+    /// item's. Their content and media are also in `content` and `media`.
     pub inner: Vec<Inner<'id, 'd>>,
 }
 
@@ -200,7 +200,7 @@ impl<'id, 'd> Block<'id, 'd> {
     }
 }
 
-/// A block inside a tool result's content.
+/// A block inside another's content.
 #[derive(Debug, Clone)]
 pub struct Inner<'id, 'd> {
     /// What it is.
