@@ -445,3 +445,48 @@ impl Reader {
         self.delivered = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(reader: &mut Reader, mut chunk: &[u8]) {
+        while reader.next(&mut chunk).is_some() {}
+    }
+
+    #[test]
+    fn an_endless_line_is_never_stored() {
+        for field in ["data: ", "event: ", "id: ", "retry: ", "other: ", ": "] {
+            let mut reader = Reader::with_limit(1000);
+            feed(&mut reader, field.as_bytes());
+            for _ in 0..10_000 {
+                feed(&mut reader, &[b'1'; 100]);
+                let held = reader.data.capacity()
+                    + reader.event.capacity()
+                    + reader.id.capacity()
+                    + reader.new_id.as_ref().map_or(0, Vec::capacity);
+                assert!(held <= 2 * SHORT_FIELD_LIMIT, "{field:?} holds {held} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn endless_lines_are_never_stored() {
+        let mut reader = Reader::with_limit(1000);
+        for _ in 0..10_000 {
+            feed(&mut reader, b"data: 12345678\n");
+            assert!(reader.data.capacity() <= 2000);
+        }
+        assert_eq!(reader.skipped(), 0, "it has not ended yet");
+        feed(&mut reader, b"\n");
+        assert_eq!(reader.skipped(), 1);
+    }
+
+    #[test]
+    fn what_a_large_event_needed_is_given_back() {
+        let mut reader = Reader::new();
+        feed(&mut reader, &[&b"data: "[..], &vec![b'x'; 4 << 20], b"\n\n"].concat());
+        feed(&mut reader, b"data: y\n\n");
+        assert!(reader.data.capacity() <= KEEP, "{} bytes", reader.data.capacity());
+    }
+}

@@ -161,3 +161,57 @@ impl Splitter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &[u8], size: usize, limit: usize) -> (Vec<Option<String>>, bool) {
+        let mut splitter = Splitter::new(limit);
+        let mut elements = Vec::new();
+        for mut chunk in text.chunks(size) {
+            while let Some(element) = splitter.next(&mut chunk) {
+                elements.push(match element {
+                    Element::Whole(text) => Some(String::from_utf8(text.to_vec()).unwrap()),
+                    Element::Oversized => None,
+                });
+            }
+        }
+        (elements, splitter.closed())
+    }
+
+    #[test]
+    fn elements_come_out_byte_for_byte() {
+        let text = r#" [ {"a" : "]}\\\"," } ,[ ],12,"x,y" ] ,{"behind":1}"#;
+        for size in 1..=text.len() {
+            let (elements, closed) = split(text.as_bytes(), size, usize::MAX);
+            let expected = [r#"{"a" : "]}\\\"," }"#, "[ ]", "12", r#""x,y""#];
+            assert_eq!(elements, expected.map(|element| Some(element.to_owned())), "chunks of {size}");
+            assert!(closed);
+        }
+    }
+
+    #[test]
+    fn one_value_is_one_element() {
+        for size in 1..9 {
+            assert_eq!(split(b"\n{\"a\":[]} {}", size, 99), (vec![Some("{\"a\":[]}".to_owned())], true));
+            assert_eq!(split(b"{\"a\":[]", size, 99), (vec![], false));
+            assert_eq!(split(b"[]", size, 99), (vec![], true));
+        }
+    }
+
+    #[test]
+    fn an_element_beyond_the_limit_is_not_stored() {
+        let text = br#"["12345","1234567",7]"#;
+        for size in 1..=text.len() {
+            let expected = vec![Some("\"12345\"".to_owned()), None, Some("7".to_owned())];
+            assert_eq!(split(text, size, 7), (expected, true), "chunks of {size}");
+        }
+        let mut splitter = Splitter::new(1000);
+        assert_eq!(splitter.next(&mut &b"[[\""[..]), None);
+        for _ in 0..10_000 {
+            assert_eq!(splitter.next(&mut &[b'x'; 100][..]), None);
+            assert!(splitter.buffer.capacity() <= 2000);
+        }
+    }
+}
