@@ -1,1 +1,3 @@
-//! Scripted upstreams, scripted MCP servers and fixtures for tests.
+//! What tests talk to instead of the world. Nothing here ships.
+
+pub mod upstream;
