@@ -114,10 +114,17 @@ impl Origins {
     }
 }
 
-/// Whether a server has the tool, its name perhaps with characters replaced or shortened by the client.
+/// How much of a name a client that shortens it leaves standing at its beginning.
+const KEPT_WHEN_SHORTENED: usize = 16;
+
+/// Whether a server has the tool, its name perhaps shortened, or with characters replaced, by the client.
 fn has(tools: &BTreeSet<String>, rest: &str) -> bool {
-    tools.contains(rest)
-        || tools.iter().any(|tool| tool.len() > rest.len() || replaced(tool, "_-.") == replaced(rest, "_-."))
+    let rest = replaced(rest, "_-.");
+    tools.contains(&rest)
+        || tools.iter().map(|tool| replaced(tool, "_-.")).any(|tool| {
+            let head = rest.get(..KEPT_WHEN_SHORTENED);
+            tool == rest || (tool.len() > rest.len() && head.is_some_and(|head| tool.starts_with(head)))
+        })
 }
 
 /// What a naming puts before a tool's own name.
