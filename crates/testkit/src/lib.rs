@@ -1,3 +1,4 @@
 //! What tests talk to instead of the world. Nothing here ships.
 
+pub mod layouts;
 pub mod upstream;
