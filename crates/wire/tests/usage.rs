@@ -824,6 +824,21 @@ fn a_body_that_is_not_json_says_where() {
 }
 
 #[test]
+fn lists_are_cut_and_it_is_said() {
+    let iterations = vec![r#"{"type":"message","output_tokens":1}"#; 300].join(",");
+    let tools: Vec<String> = (0..70).map(|number| format!(r#""tool_{number}":{number}"#)).collect();
+    let outcome = body(
+        AnthropicMessages,
+        &format!(
+            r#"{{"type":"message","usage":{{"iterations":[{iterations}],"server_tool_use":{{{}}}}}}}"#,
+            tools.join(",")
+        ),
+    );
+    assert_eq!((outcome.iterations.len(), outcome.server_tools.len()), (256, 64));
+    assert_eq!(outcome.events.dropped, 44 + 6);
+}
+
+#[test]
 fn on_duplicate_keys_the_last_wins() {
     let outcome = body(
         AnthropicMessages,
