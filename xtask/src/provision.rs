@@ -135,12 +135,15 @@ pub fn kept(name: &str, sources: &[PathBuf], fill: impl FnOnce(&Path) -> Result)
 ///
 /// As [`kept`].
 pub fn kept_as(name: &str, fill: impl FnOnce(&Path) -> Result) -> Result<PathBuf> {
-    let folder = place::cache(name)?;
+    let cache = place::cache("")?;
+    let folder = cache.join(name);
     let done = folder.join(".complete");
-    let lock = File::create(folder.with_added_extension("lock"))?;
+    let lock = File::create(cache.join(format!("{name}.lock")))?;
     lock.lock()?;
     if !done.exists() {
-        fs::remove_dir_all(&folder)?;
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
         fs::create_dir_all(&folder)?;
         fill(&folder)?;
         fs::write(&done, "")?;

@@ -496,10 +496,11 @@ impl Failure {
             Reason::NeedsInput { .. } => {
                 "write ${VARIABLE} instead, and set that in the environment".to_owned()
             }
+            Reason::Malformed { page: None, .. } => "check that this command starts an MCP server".to_owned(),
             Reason::BadUrl { .. } => "an address such as https://host/mcp".to_owned(),
             Reason::RepeatedCursor { .. }
             | Reason::EndlessPages { .. }
-            | Reason::Malformed { .. }
+            | Reason::Malformed { page: Some(_), .. }
             | Reason::InvalidJson { .. }
             | Reason::InvalidUtf8 { .. } => {
                 "a newer version of the server, or tell its author: no client can read this list".to_owned()

@@ -1,4 +1,1 @@
-//! What tests talk to instead of the world. Nothing here ships.
-
-pub mod layouts;
-pub mod upstream;
+//! Scripted upstreams, scripted MCP servers and fixtures for tests.
