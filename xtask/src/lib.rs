@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub mod ci;
+pub mod fixtures;
 pub mod fuzz;
 pub mod place;
 pub mod provision;

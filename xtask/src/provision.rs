@@ -135,15 +135,12 @@ pub fn kept(name: &str, sources: &[PathBuf], fill: impl FnOnce(&Path) -> Result)
 ///
 /// As [`kept`].
 pub fn kept_as(name: &str, fill: impl FnOnce(&Path) -> Result) -> Result<PathBuf> {
-    let cache = place::cache("")?;
-    let folder = cache.join(name);
+    let folder = place::cache(name)?;
     let done = folder.join(".complete");
-    let lock = File::create(cache.join(format!("{name}.lock")))?;
+    let lock = File::create(folder.with_added_extension("lock"))?;
     lock.lock()?;
     if !done.exists() {
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
+        fs::remove_dir_all(&folder)?;
         fs::create_dir_all(&folder)?;
         fill(&folder)?;
         fs::write(&done, "")?;

@@ -131,7 +131,13 @@ impl fmt::Display for UnknownEstimator {
         match &self.known {
             Some(known) => write!(f, "there is no estimator {asked:?} in this build; it has {known}"),
             None => {
-                write!(f, "there is no estimator {asked:?}; choose one of {}", ESTIMATOR_NAMES.join(", "))
+                write!(f, "there is no estimator {asked:?}; choose one of {}", ESTIMATOR_NAMES.join(", "))?;
+                if asked.starts_with("learned") {
+                    f.write_str(
+                        " (a learned estimator is fitted to a model's observed usage, not chosen by name)",
+                    )?;
+                }
+                Ok(())
             }
         }
     }

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
+use serde::{Deserialize, Serialize};
+
 use crate::estimator::{Counting, Estimator, EstimatorId, Surface};
 
 /// A ratio of tokens to bytes, kept as the fraction it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ratio {
     tokens: u64,
     bytes: NonZeroU64,
@@ -49,7 +51,7 @@ impl fmt::Display for Ratio {
 }
 
 /// One ratio for each surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SurfaceRatios {
     /// For everything but tool definitions.
     pub prose: Ratio,

@@ -1,1 +1,4 @@
-//! Scripted upstreams, scripted MCP servers and fixtures for tests.
+//! What tests talk to instead of the world. Nothing here ships.
+
+pub mod layouts;
+pub mod upstream;

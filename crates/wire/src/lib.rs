@@ -4,6 +4,7 @@
 //! I/O and knows neither a lever nor a price.
 //!
 //! - [`json`]: one pass over the bytes of a JSON text gives a [`json::Document`].
+//! - [`dialect`]: which format a request is in, by its path or its shape.
 //! - [`anatomy`]: a document read as a request of one [`Dialect`].
 //! - [`sse`]: event streams in chunks cut anywhere.
 //! - [`usage`]: the counters, the model and the end of a response, from its body or its stream.
@@ -11,7 +12,7 @@
 
 pub mod anatomy;
 pub mod definition;
-mod dialect;
+pub mod dialect;
 pub mod json;
 pub mod sse;
 pub mod usage;

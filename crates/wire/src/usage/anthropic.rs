@@ -6,8 +6,8 @@
 //! `iterations[]` is sent whole each time; `input_transformations` stands in the message and may come
 //! again with a `message_delta`.
 
+use super::Failure;
 use super::state::{Source, State, keep_last};
-use super::{Failure, Iteration};
 use crate::json::{Kind, Value};
 
 pub(super) fn event(state: &mut State, name: &str, data: Value<'_, '_>) -> bool {
@@ -86,8 +86,7 @@ fn usage(state: &mut State, usage: Option<Value<'_, '_>>) {
     keep_last(&mut state.about.speed, usage.text("speed"));
     keep_last(&mut state.about.inference_geo, usage.text("inference_geo"));
     if let Some(iterations) = usage.get("iterations").filter(|value| value.kind() == Kind::Array) {
-        let bad = &mut state.events.bad_counters;
-        state.iterations = iterations.elements().map(|element| Iteration::read(element, bad)).collect();
+        state.iterations(iterations);
     }
     for entry in usage.get("server_tool_use").iter().flat_map(Value::entries) {
         if let (Some(name), Some(count)) = (entry.key.as_str(), entry.value.as_u64()) {

@@ -33,9 +33,12 @@
 //!
 //! # Memory
 //!
-//! A stream reader holds one event at a time and never more than its limit
+//! A stream reader holds the bytes of one event at a time, up to its limit
 //! ([`DEFAULT_LIMIT`](crate::sse::DEFAULT_LIMIT)); a longer one is read past and counted in
-//! [`Events::oversized`]. Every text in the outcome comes from within one event.
+//! [`Events::oversized`]. While an event is read, the tape of its JSON stands beside it: a few bytes for
+//! most, at worst (an event of nothing but one-digit numbers) some ten times its size; after a large
+//! event both are given back. Every text in the outcome comes from within one event, and lists are cut
+//! ([`Events::dropped`]).
 
 mod anthropic;
 mod counters;
@@ -116,6 +119,8 @@ pub struct Events {
     pub stray_lines: u64,
     /// Counters that are not a non-negative integer below 2^64. They are left out.
     pub bad_counters: u64,
+    /// Iterations beyond the 256 and names of provider tools beyond the 64 that are kept.
+    pub dropped: u64,
 }
 
 /// A response that was read to its end.

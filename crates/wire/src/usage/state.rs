@@ -8,6 +8,9 @@ use crate::json::{Kind, Value};
 /// Provider tools that are kept by name. There are two today; a stream that names thousands is broken.
 const SERVER_TOOLS: usize = 64;
 
+/// Iterations that are kept. A response is made in a handful; each costs far more memory than `{}`.
+const ITERATIONS: usize = 256;
+
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) dialect: Dialect,
@@ -89,11 +92,25 @@ impl State {
         }
     }
 
+    /// Takes over the passes of a usage object: the list is sent whole each time.
+    pub(super) fn iterations(&mut self, list: Value<'_, '_>) {
+        let events = &mut self.events;
+        let mut elements = list.elements();
+        self.iterations = elements
+            .by_ref()
+            .take(ITERATIONS)
+            .map(|element| Iteration::read(element, &mut events.bad_counters))
+            .collect();
+        events.dropped += elements.count() as u64;
+    }
+
     pub(super) fn server_tool(&mut self, name: &str, count: u64) {
         if let Some(tool) = self.server_tools.iter_mut().find(|tool| tool.name == name) {
             tool.count = count;
         } else if self.server_tools.len() < SERVER_TOOLS {
             self.server_tools.push(ServerTool { name: name.to_owned(), count });
+        } else {
+            self.events.dropped += 1;
         }
     }
 

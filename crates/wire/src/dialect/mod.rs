@@ -1,4 +1,9 @@
-//! The four request formats.
+//! The four request formats, and how a request tells which one it is: by its path, else by its shape.
+
+mod path;
+mod shape;
+
+pub use path::model_of_path;
 
 use std::fmt;
 
@@ -16,7 +21,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Every dialect, in the order in which they are tried.
+    /// Every dialect.
     pub const ALL: [Self; 4] =
         [Self::AnthropicMessages, Self::OpenaiChat, Self::OpenaiResponses, Self::GeminiGenerate];
 
@@ -28,6 +33,11 @@ impl Dialect {
             Self::OpenaiResponses => "openai-responses",
             Self::GeminiGenerate => "gemini-generate",
         }
+    }
+
+    /// The dialect of that [`name`](Self::name).
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.name() == name)
     }
 }
 

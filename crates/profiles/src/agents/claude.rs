@@ -1,0 +1,135 @@
+//! Claude Code and Claude Desktop.
+
+use super::{captured, measured};
+use crate::types::{
+    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Profile,
+    Root, StandingKind,
+};
+
+const DOCUMENTS: &str = "https://code.claude.com/docs/en/mcp";
+
+pub(crate) const CLAUDE_CODE: Profile = Profile {
+    id: "claude-code",
+    name: "Claude Code",
+    naming: Some(measured(Naming {
+        prefix: "mcp__",
+        separator: "__",
+        kept: "_-",
+        lowercase_label: false,
+        label_max: None,
+        namespace: false,
+        exclusive: true,
+    })),
+    name_limit: Some(Fact {
+        value: NameLimit { chars: 64, bare: false, beyond: NameLimitEffect::Refused },
+        date: "2026-05",
+        source: "https://github.com/anthropics/claude-code/issues/19882",
+    }),
+    description_cut: Some(measured(2_048)),
+    instructions_cut: Some(measured(2_048)),
+    builtin_tools: None,
+    system_hints: &[captured("You are Claude Code, Anthropic's official CLI for Claude")],
+    headers: &[
+        measured(Header { name: "x-claude-code-session-id", starts_with: "" }),
+        captured(Header { name: "user-agent", starts_with: "claude-cli/" }),
+    ],
+    standing: &[
+        captured(Marker {
+            open: "<system-reminder>",
+            close: Some("</system-reminder>"),
+            kinds: &[
+                ("The following deferred tools are now available via ToolSearch", StandingKind::ToolNames),
+                ("The following skills are available for use with the Skill tool", StandingKind::Skills),
+                ("# MCP Server Instructions", StandingKind::ServerInstructions),
+                ("# claudeMd", StandingKind::MemoryFile),
+                ("Codebase and user instructions are shown below", StandingKind::MemoryFile),
+                (
+                    "As you answer the user's questions, you can use the following context",
+                    StandingKind::Environment,
+                ),
+            ],
+            otherwise: StandingKind::Reminder,
+        }),
+        captured(Marker {
+            open: "The following deferred tools are now available via ToolSearch",
+            close: None,
+            kinds: &[],
+            otherwise: StandingKind::ToolNames,
+        }),
+        Fact {
+            value: Marker {
+                open: "<available-deferred-tools>",
+                close: Some("</available-deferred-tools>"),
+                kinds: &[],
+                otherwise: StandingKind::ToolNames,
+            },
+            date: "2026-03",
+            source: "requests of Claude Code 2.1.31 in public captures",
+        },
+    ],
+    defers: Some(measured(true)),
+    paging: Some(measured(Paging::UpTo(20))),
+    list_changed: Some(measured(true)),
+    configs: &[
+        Fact {
+            value: ConfigFile {
+                root: Root::Project,
+                path: ".mcp.json",
+                format: ConfigFormat::Json,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: DOCUMENTS,
+        },
+        Fact {
+            value: ConfigFile {
+                root: Root::Home,
+                path: ".claude.json",
+                format: ConfigFormat::Json,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: DOCUMENTS,
+        },
+    ],
+    memory_files: &["CLAUDE.md", "CLAUDE.local.md"],
+};
+
+pub(crate) const CLAUDE_DESKTOP: Profile = Profile {
+    id: "claude-desktop",
+    name: "Claude Desktop",
+    naming: None,
+    name_limit: None,
+    description_cut: None,
+    instructions_cut: None,
+    builtin_tools: None,
+    system_hints: &[],
+    headers: &[],
+    standing: &[],
+    defers: None,
+    paging: None,
+    list_changed: None,
+    configs: &[
+        Fact {
+            value: ConfigFile {
+                root: Root::MacApplicationSupport,
+                path: "Claude/claude_desktop_config.json",
+                format: ConfigFormat::Json,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
+        },
+        Fact {
+            value: ConfigFile {
+                root: Root::WindowsAppData,
+                path: "Claude/claude_desktop_config.json",
+                format: ConfigFormat::Json,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
+        },
+    ],
+    memory_files: &[],
+};

@@ -1,0 +1,137 @@
+//! gemini-cli, and qwen-code which grew out of it.
+
+use super::{captured, measured};
+use crate::types::{
+    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Profile,
+    Root, StandingKind,
+};
+
+const DOCUMENTS: &str = "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md";
+
+pub(crate) const GEMINI_CLI: Profile = Profile {
+    id: "gemini-cli",
+    name: "gemini-cli",
+    naming: Some(measured(Naming {
+        prefix: "mcp_",
+        separator: "_",
+        kept: "_-.",
+        lowercase_label: false,
+        label_max: None,
+        namespace: false,
+        exclusive: true,
+    })),
+    name_limit: Some(Fact {
+        value: NameLimit { chars: 63, bare: false, beyond: NameLimitEffect::Shortened },
+        date: "2026-03",
+        source: "https://github.com/google-gemini/gemini-cli packages/core/src/tools/mcp-tool.ts",
+    }),
+    description_cut: None,
+    instructions_cut: None,
+    builtin_tools: None,
+    system_hints: &[captured("You are Gemini CLI")],
+    headers: &[captured(Header { name: "user-agent", starts_with: "GeminiCLI/" })],
+    standing: &[
+        Fact {
+            value: Marker {
+                open: "<session_context>",
+                close: Some("</session_context>"),
+                kinds: &[],
+                otherwise: StandingKind::Environment,
+            },
+            date: "2026-08",
+            source: "requests of gemini-cli in public transcripts",
+        },
+        Fact {
+            value: Marker {
+                open: "This is the Gemini CLI. We are setting up the context for our chat.",
+                close: None,
+                kinds: &[],
+                otherwise: StandingKind::Environment,
+            },
+            date: "2025-12",
+            source: "the form before `<session_context>`, in public transcripts",
+        },
+    ],
+    defers: Some(measured(false)),
+    paging: Some(measured(Paging::UpTo(1))),
+    list_changed: Some(measured(true)),
+    configs: &[
+        Fact {
+            value: ConfigFile {
+                root: Root::Project,
+                path: ".gemini/settings.json",
+                format: ConfigFormat::Jsonc,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: DOCUMENTS,
+        },
+        Fact {
+            value: ConfigFile {
+                root: Root::Home,
+                path: ".gemini/settings.json",
+                format: ConfigFormat::Jsonc,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: DOCUMENTS,
+        },
+    ],
+    memory_files: &["GEMINI.md"],
+};
+
+pub(crate) const QWEN_CODE: Profile = Profile {
+    id: "qwen-code",
+    name: "qwen-code",
+    naming: Some(measured(Naming {
+        prefix: "mcp__",
+        separator: "__",
+        kept: "_-.",
+        lowercase_label: false,
+        label_max: None,
+        namespace: false,
+        exclusive: true,
+    })),
+    name_limit: None,
+    description_cut: None,
+    instructions_cut: None,
+    builtin_tools: None,
+    system_hints: &[captured("You are Qwen Code")],
+    headers: &[captured(Header { name: "user-agent", starts_with: "QwenCode/" })],
+    standing: &[Fact {
+        value: Marker {
+            open: "This is the Qwen Code. We are setting up the context for our chat.",
+            close: None,
+            kinds: &[],
+            otherwise: StandingKind::Environment,
+        },
+        date: "2026-04",
+        source: "https://github.com/QwenLM/qwen-code packages/core/src/utils/environmentContext.ts",
+    }],
+    defers: Some(measured(true)),
+    paging: None,
+    list_changed: Some(measured(false)),
+    configs: &[
+        Fact {
+            value: ConfigFile {
+                root: Root::Project,
+                path: ".qwen/settings.json",
+                format: ConfigFormat::Jsonc,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
+        },
+        Fact {
+            value: ConfigFile {
+                root: Root::Home,
+                path: ".qwen/settings.json",
+                format: ConfigFormat::Jsonc,
+                key: "mcpServers",
+            },
+            date: "2026-11",
+            source: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
+        },
+    ],
+    memory_files: &["QWEN.md", "AGENTS.md"],
+};
