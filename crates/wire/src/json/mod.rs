@@ -30,4 +30,5 @@ mod value;
 
 pub use error::{Error, ErrorKind};
 pub use parse::Parser;
+pub(crate) use value::Node;
 pub use value::{Document, Elements, Entries, Entry, Kind, Span, Value};

@@ -56,7 +56,7 @@ impl Strings {
 
     /// Scans what is left, 8 bytes at a time.
     pub(super) fn finish(mut self, bytes: &[u8]) -> Result<Text, Error> {
-        let mut beyond_ascii = 0;
+        let mut beyond_ascii = u64::from(self.checked < self.at);
         loop {
             let (stop, high) = find_stop(bytes, self.at);
             beyond_ascii |= high;

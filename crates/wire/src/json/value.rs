@@ -246,6 +246,18 @@ impl<'id> Entry<'id, '_> {
     }
 }
 
+impl<'id> From<Value<'id, '_>> for Span<'id> {
+    fn from(value: Value<'id, '_>) -> Self {
+        value.span()
+    }
+}
+
+impl<'id> From<Entry<'id, '_>> for Span<'id> {
+    fn from(entry: Entry<'id, '_>) -> Self {
+        entry.span()
+    }
+}
+
 /// Iterates over an object's entries.
 #[derive(Debug, Clone)]
 pub struct Entries<'id, 'd> {
