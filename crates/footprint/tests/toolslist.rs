@@ -1,7 +1,7 @@
 //! Real `tools/list` results, priced: every figure of the table beside them must come out exactly.
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
-use deadweight_estimate::{ESTIMATOR_NAMES, estimator};
+use deadweight_estimate::estimator;
 use deadweight_footprint::catalogue::{Catalogue, CatalogueFootprint, Server, price};
 use deadweight_wire::definition::listed;
 use deadweight_wire::json::Parser;
@@ -69,11 +69,9 @@ fn every_figure_of_the_recorded_lists_comes_out() {
         assert_eq!(got, [count, description, schema, output_schema, annotations, bytes], "{}", row.file);
         assert_eq!(report.floor_tokens.get(), bytes * 2 / 9, "{}", row.file);
         assert_eq!(report.anomalies, [], "{}", row.file);
-        if ESTIMATOR_NAMES.contains(&"o200k") {
-            let exact = footprint(row, &folder, "o200k");
-            assert_eq!(exact.floor_tokens.get(), o200k, "{}", row.file);
-            let sum: u64 = exact.tools.iter().map(|tool| tool.tokens.get()).sum();
-            assert_eq!(sum, o200k, "{}", row.file);
-        }
+        let exact = footprint(row, &folder, "o200k");
+        assert_eq!(exact.floor_tokens.get(), o200k, "{}", row.file);
+        let sum: u64 = exact.tools.iter().map(|tool| tool.tokens.get()).sum();
+        assert_eq!(sum, o200k, "{}", row.file);
     }
 }

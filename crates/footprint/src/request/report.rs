@@ -38,8 +38,11 @@ pub struct RequestFootprint {
     pub floor: Part,
     /// All four; `None` for a delta.
     pub total: Option<Part>,
-    /// The tools the model reads, heaviest first. Their content bytes sum to those of the tools slice.
+    /// The tools the model reads, heaviest first. With `namespaces`, their content bytes sum to those of the tools
+    /// slice.
     pub tools: Vec<RequestTool>,
+    /// What namespaces add to their tools: names and descriptions of their own.
+    pub namespaces: NamespaceFootprint,
     /// Tools whose definitions stand in the body and are left out of the prompt until they are searched for: in the
     /// wire bytes of the tools slice, in no content bytes and no tokens.
     pub deferred: Vec<RequestTool>,
@@ -111,6 +114,17 @@ pub struct RequestTool {
     pub calls: u64,
 }
 
+/// What namespaces add to their tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct NamespaceFootprint {
+    /// How many namespaces.
+    pub count: u64,
+    /// Their names and descriptions.
+    pub content_bytes: u64,
+    /// Their tokens.
+    pub tokens: Tokens<Estimated>,
+}
+
 /// The tools of one origin, added up.
 #[derive(Debug, Clone, Serialize)]
 pub struct OriginFootprint {
@@ -164,7 +178,8 @@ pub struct Standing {
 /// One piece of standing text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StandingPart {
-    /// What it is: `memory_file`, `tool_names`, `skills`, `environment`, `reminder`.
+    /// What it is: `memory_file`, `tool_names`, `skills`, `server_instructions`, `environment`, `reminder`,
+    /// `system_message`.
     pub kind: &'static str,
     /// The slice it stands in.
     pub slice: &'static str,
