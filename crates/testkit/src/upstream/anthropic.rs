@@ -28,6 +28,7 @@ fn block(step: &Step) -> Value {
         Step::Call(call) => {
             json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": call.input })
         }
+        Step::Raw(block) => block.clone(),
     }
 }
 
@@ -80,6 +81,7 @@ pub(super) fn events(turn: &Turn, asked: &Asked) -> Vec<Vec<u8>> {
                     .map(|half| json!({ "type": "input_json_delta", "partial_json": half }))
                     .collect()
             }
+            Step::Raw(_) => Vec::new(),
         };
         push("content_block_start", json!({ "type": "", "index": index, "content_block": empty }));
         for delta in deltas {

@@ -17,6 +17,7 @@ fn parts(step: &Step) -> Vec<Value> {
         Step::Thinking { text, signature } => {
             vec![json!({ "text": text, "thought": true, "thoughtSignature": signature })]
         }
+        Step::Raw(part) => vec![part.clone()],
         Step::Call(call) => {
             vec![json!({ "functionCall": { "id": call.id, "name": call.name, "args": call.input } })]
         }

@@ -67,6 +67,7 @@ pub(super) fn events(turn: &Turn, asked: &Asked) -> Vec<Vec<u8>> {
     for step in &turn.steps {
         match step {
             Step::Text(text) => out.extend(halves(text).map(|half| delta(json!({ "content": half })))),
+            Step::Raw(own) => out.push(delta(own.clone())),
             Step::Thinking { text, .. } => out.push(delta(json!({ "reasoning_content": text }))),
             Step::Call(call) => {
                 let mut opening = tool_call(call);

@@ -46,6 +46,7 @@ fn item(index: usize, step: &Step, asked: &Asked) -> Value {
             }
             item
         }
+        Step::Raw(item) => item.clone(),
     }
 }
 
@@ -87,6 +88,7 @@ pub(super) fn events(turn: &Turn, asked: &Asked) -> Vec<Vec<u8>> {
             Step::Text(_) => opening["content"] = json!([]),
             Step::Thinking { .. } => opening["summary"] = json!([]),
             Step::Call(_) => opening["arguments"] = "".into(),
+            Step::Raw(_) => opening["status"] = "in_progress".into(),
         }
         let at = |name: &str| json!({ "type": name, "output_index": index, "item_id": id });
         push(
@@ -117,7 +119,7 @@ pub(super) fn events(turn: &Turn, asked: &Asked) -> Vec<Vec<u8>> {
                 done["arguments"] = arguments.as_str().into();
                 push("response.function_call_arguments.done", done);
             }
-            Step::Thinking { .. } => {}
+            Step::Thinking { .. } | Step::Raw(_) => {}
         }
         push(
             "response.output_item.done",

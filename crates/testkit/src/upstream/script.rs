@@ -106,7 +106,7 @@ impl Turn {
     pub(super) fn calls(&self) -> impl Iterator<Item = &Call> {
         self.steps.iter().filter_map(|step| match step {
             Step::Call(call) => Some(call),
-            Step::Text(_) | Step::Thinking { .. } => None,
+            Step::Text(_) | Step::Thinking { .. } | Step::Raw(_) => None,
         })
     }
 
@@ -116,7 +116,7 @@ impl Turn {
             .iter()
             .filter_map(|step| match step {
                 Step::Text(text) => Some(text.as_str()),
-                Step::Call(_) | Step::Thinking { .. } => None,
+                Step::Call(_) | Step::Thinking { .. } | Step::Raw(_) => None,
             })
             .collect()
     }
@@ -136,6 +136,8 @@ pub enum Step {
     },
     /// The call of a tool.
     Call(Call),
+    /// A content block, delta, output item or part in the dialect's own form, for what is in no other dialect.
+    Raw(Value),
 }
 
 /// The call of a tool.
