@@ -10,7 +10,6 @@
 //! - A document's base64 is no text and its pages are not known: it is counted as a block, at the tokens of its
 //!   title and context.
 
-mod images;
 mod levers;
 mod price;
 mod report;

@@ -5,12 +5,12 @@ use super::report::{
     AnomalyEntry, BlockFootprint, Image, Levers, NamespaceFootprint, Part, RequestFootprint, SCHEMA, Slices,
 };
 use super::tools::{content_len, content_text};
-use super::{images, standing, tools};
+use super::{standing, tools};
 use crate::basis::{Basis, percent};
 use crate::origin::Origins;
-use deadweight_estimate::image::anthropic_tokens;
+use deadweight_estimate::image::{Size, anthropic_tokens, size_of_base64};
 use deadweight_estimate::{Estimated, Estimator, Stamp, Surface, Tally, Tokens};
-use deadweight_wire::anatomy::{Anatomy, AnomalyKind, Block, BlockKind, Slice};
+use deadweight_wire::anatomy::{Anatomy, AnomalyKind, Block, BlockKind, Media, MediaForm, Slice};
 use deadweight_wire::json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -113,7 +113,7 @@ impl<'e, 'd> Blocks<'e, 'd> {
     }
 
     fn add(&mut self, slice: Slice, block: &Block<'_, 'd>) {
-        let images = block.images().map(images::size).fold(Tokens::ZERO, |sum, size| {
+        let images = block.images().map(size).fold(Tokens::ZERO, |sum, size| {
             let tokens = anthropic_tokens(size);
             self.images.push(Image { slice: slice.name(), size, tokens });
             sum + tokens
@@ -163,6 +163,14 @@ impl<'e, 'd> Blocks<'e, 'd> {
             }
         };
         self.sums.iter().map(row).collect()
+    }
+}
+
+/// The size of an image whose bytes are in the request.
+fn size(media: &Media<'_, '_>) -> Option<Size> {
+    match media.form {
+        MediaForm::Base64 | MediaForm::DataUrl => size_of_base64(&media.source?.as_str()?),
+        _ => None,
     }
 }
 
