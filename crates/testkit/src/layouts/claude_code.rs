@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const BUILT_IN: &[&str] = &["Bash", "Read", "Edit", "Write", "Agent", "Skill"];
 
 fn built_in(name: &str) -> Value {
-    let made = tool(11, name.len());
+    let made = tool(11, name.bytes().map(usize::from).sum());
     json!({ "name": name, "description": made.description, "input_schema": made.schema })
 }
 
@@ -41,34 +41,50 @@ fn system(size: Size) -> Value {
     ])
 }
 
-fn first_user() -> Value {
-    json!({ "role": "user", "content": [
-        { "type": "text", "text": format!("<system-reminder>\n{}</system-reminder>", prose(14, 200)) },
-        { "type": "text", "text": "please do the work" },
-    ] })
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
 }
 
-fn turn(messages: &mut Vec<Value>, name: &str, at: usize, result: Value) {
+/// Speakers and their blocks; [`wire`] makes messages of them.
+type Turns = Vec<(&'static str, Vec<Value>)>;
+
+fn opening() -> Turns {
+    let reminder = format!("<system-reminder>\n{}</system-reminder>", prose(14, 200));
+    vec![("user", vec![text(&reminder), text("please do the work")])]
+}
+
+/// A tool call and its result; after every other one the user speaks.
+fn turn(turns: &mut Turns, name: &str, at: usize, result: Value) {
     let id = format!("toolu_{at:04}");
-    messages.push(json!({ "role": "assistant", "content": [
-        { "type": "text", "text": format!("Step {at}.") },
-        { "type": "tool_use", "id": id, "name": name, "input": { "path": format!("src/file{at}.rs") } },
-    ] }));
-    messages.push(json!({ "role": "user", "content": [
-        { "type": "tool_result", "tool_use_id": id, "content": result },
-    ] }));
+    turns.push(("assistant", vec![
+        text(&format!("Step {at}.")),
+        json!({ "type": "tool_use", "id": id, "name": name, "input": { "path": format!("src/file{at}.rs") } }),
+    ]));
+    turns.push(("user", vec![json!({ "type": "tool_result", "tool_use_id": id, "content": result })]));
+    if at % 2 == 1 {
+        turns.push(("assistant", vec![text("Done.")]));
+        turns.push(("user", vec![text(&format!("go on with {}", at + 1))]));
+    }
 }
 
-/// The marker moves to the last message: there the content is an array, in older ones a string.
-fn closing_user(messages: &mut Vec<Value>, turns: usize) {
-    if turns > 0 {
-        messages.push(json!({ "role": "assistant", "content": [{ "type": "text", "text": "Done." }] }));
-        messages.push(json!({ "role": "user", "content": "and why?" }));
-        messages.push(json!({ "role": "assistant", "content": [{ "type": "text", "text": "Because." }] }));
-    }
-    messages.push(json!({ "role": "user", "content": [
-        { "type": "text", "text": "go on", "cache_control": { "type": "ephemeral" } },
-    ] }));
+/// The messages as they are sent: the marker is on the last block of the last message, and a message of the
+/// user that is one text is an array when it is marked and a string when it is not. So the bytes of a
+/// message change from one request to the next although nothing was said anew.
+fn wire(turns: Turns) -> Vec<Value> {
+    let last = turns.len().saturating_sub(1);
+    let message = |(at, (role, mut blocks)): (usize, (&str, Vec<Value>))| {
+        if at == last
+            && let Some(block) = blocks.last_mut().and_then(Value::as_object_mut)
+        {
+            block.insert("cache_control".into(), json!({ "type": "ephemeral" }));
+        }
+        let content = match blocks.as_slice() {
+            [only] if at < last && role != "assistant" && only["type"] == "text" => only["text"].clone(),
+            _ => Value::Array(blocks),
+        };
+        json!({ "role": role, "content": content })
+    };
+    turns.into_iter().enumerate().map(message).collect()
 }
 
 fn request(messages: Vec<Value>, system: Value, tools: Vec<Value>) -> String {
@@ -85,16 +101,16 @@ fn request(messages: Vec<Value>, system: Value, tools: Vec<Value>) -> String {
     .to_string()
 }
 
-/// Tool search off: every MCP tool is in `tools`, with its schema.
+/// Tool search off: every MCP tool is in `tools`, with its schema. A request with one more turn continues
+/// the same conversation.
 pub fn claude_code(size: Size) -> String {
-    let mut messages = vec![first_user()];
+    let mut turns = opening();
     for at in 0..size.turns {
-        turn(&mut messages, "Read", at, json!(code(at as u64, size.text)));
+        turn(&mut turns, "Read", at, json!(code(at as u64, size.text)));
     }
-    closing_user(&mut messages, size.turns);
     let mut tools: Vec<_> = BUILT_IN.iter().copied().map(built_in).collect();
     tools.extend((0..size.tools).map(|at| mcp(at, false)));
-    request(messages, system(size), tools)
+    request(wire(turns), system(size), tools)
 }
 
 /// Its own tool search: names of the MCP tools stand in a `role:"system"` message, `ToolSearch` is a plain
@@ -103,30 +119,21 @@ pub fn claude_code(size: Size) -> String {
 pub fn claude_code_tool_search(size: Size) -> String {
     let names: Vec<_> = (0..size.tools).map(mcp_name).collect();
     let found = if size.turns > 0 { size.tools.min(2) } else { 0 };
-    let mut messages = vec![first_user()];
-    messages.push(json!({
-        "role": "system",
-        "content": format!("Tools that a search can load:\n{}", names.join("\n")),
-    }));
+    let mut turns = opening();
+    turns.push(("system", vec![text(&format!("Tools that a search can load:\n{}", names.join("\n")))]));
     for at in 0..size.turns {
         if at == 0 {
             let references: Vec<_> =
                 (0..found).map(|at| json!({ "type": "tool_reference", "tool_name": mcp_name(at) })).collect();
-            turn(&mut messages, "ToolSearch", at, Value::Array(references));
+            turn(&mut turns, "ToolSearch", at, Value::Array(references));
         } else {
-            turn(
-                &mut messages,
-                &mcp_name(0),
-                at,
-                json!([{ "type": "text", "text": prose(at as u64, size.text) }]),
-            );
+            turn(&mut turns, &mcp_name(0), at, json!([text(&prose(at as u64, size.text))]));
         }
     }
-    closing_user(&mut messages, size.turns);
     let mut tools: Vec<_> = BUILT_IN.iter().copied().map(built_in).collect();
     for at in 0..found {
         tools.insert(2 + at, mcp(at, true));
     }
     tools.push(built_in("ToolSearch"));
-    request(messages, system(size), tools)
+    request(wire(turns), system(size), tools)
 }

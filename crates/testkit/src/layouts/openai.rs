@@ -62,7 +62,7 @@ pub fn qwen_code(size: Size) -> String {
         { "type": "text", "text": "go", "cache_control": { "type": "ephemeral" } },
     ] }));
     let own = ["tool_search", "tool_call", "read_file"].iter().map(|name| {
-        let made = tool(46, name.len());
+        let made = tool(46, name.bytes().map(usize::from).sum());
         json!({ "type": "function", "function": {
             "name": name, "description": made.description, "parameters": made.schema,
         } })

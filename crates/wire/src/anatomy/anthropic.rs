@@ -157,7 +157,7 @@ impl<'id, 'd> Reader<'id, 'd> {
             }
             b"tool_addition" | b"tool_removal" => {
                 block.kind = BlockKind::ToolChange;
-                self.anthropic_tool_change(&mut block, tool);
+                block.tool_name = self.anthropic_tool_change(&mut block, tool);
             }
             b"compaction" => {
                 block.kind = BlockKind::Compaction;
@@ -210,24 +210,25 @@ impl<'id, 'd> Reader<'id, 'd> {
         }
     }
 
-    /// A tool named, or defined, in mid-conversation.
-    fn anthropic_tool_change(&mut self, block: &mut Block<'id, 'd>, tool: Option<Value<'id, 'd>>) {
+    /// A tool named, or defined, in mid-conversation; answers its name.
+    fn anthropic_tool_change(
+        &mut self,
+        block: &mut Block<'id, 'd>,
+        tool: Option<Value<'id, 'd>>,
+    ) -> Option<Value<'id, 'd>> {
         let Some(tool) = tool.filter(|tool| tool.kind() == Kind::Object) else {
-            return self.note(block.value, AnomalyKind::Missing("tool"));
+            self.note(block.value, AnomalyKind::Missing("tool"));
+            return None;
         };
         members!(self, tool; name: b"name", server_name: b"server_name", definition: b"definition");
-        match definition {
-            Some(definition) => {
-                self.cut.push(definition.span());
-                self.anthropic_tool(definition);
-                block.tool_name = self.out.tools.last().and_then(|tool| tool.name);
-            }
-            None => {
-                block.tool_name = name.or(server_name);
-                self.read(block, server_name);
-                self.read(block, name);
-            }
+        if let Some(definition) = definition {
+            self.cut.push(definition.span());
+            self.anthropic_tool(definition);
+            return self.out.tools.last().and_then(|tool| tool.name);
         }
+        self.read(block, server_name);
+        self.read(block, name);
+        name.or(server_name)
     }
 
     fn anthropic_document(

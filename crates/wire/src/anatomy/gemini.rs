@@ -7,6 +7,15 @@ use super::reader::{Place, Reader, bytes_of, is_string, members};
 use super::types::{AnomalyKind, Block, BlockKind, Delta, Media, MediaForm, MediaKind, Role, Slice, Tool};
 use crate::json::{Kind, Value};
 
+/// What a tool answered: the API wants an object there, so a text stands in it as its only member.
+fn told<'id, 'd>(answer: Value<'id, 'd>) -> Value<'id, 'd> {
+    let mut entries = answer.entries();
+    match (entries.next(), entries.next()) {
+        (Some(only), None) if is_string(&only.value) => only.value,
+        _ => answer,
+    }
+}
+
 impl<'id, 'd> Reader<'id, 'd> {
     pub(super) fn gemini(&mut self, root: Value<'id, 'd>) {
         members!(self, root;
@@ -128,7 +137,7 @@ impl<'id, 'd> Reader<'id, 'd> {
             members!(self, response; name: b"name", id: b"id", answer: b"response", parts: b"parts");
             block.tool_name = self.string(name, "name");
             block.tool_id = self.string(id, "id");
-            self.read(&mut block, answer);
+            self.read(&mut block, answer.map(told));
             if place.depth == 0 {
                 self.result(&mut block, parts, "parts", Place::IN_RESULT, Self::gemini_part);
             }

@@ -26,7 +26,8 @@
 //! [`Block::content`] holds the values that count, strings decoded and anything else as sent:
 //!
 //! - text: the text. A tool call: its name and its input. A tool's answer: its texts, or, when it is an
-//!   object the dialect does not take apart, that object.
+//!   object the dialect does not take apart, that object (Gemini's `{"output":"…"}`, with one text for its
+//!   only member, is that text).
 //! - thinking: the thinking, not its signature. What only the provider can read (redacted thinking,
 //!   encrypted reasoning and compaction) counts as it stands, for want of a better measure; encrypted
 //!   reasoning not when its text is there too.
@@ -59,6 +60,8 @@ use reader::Reader;
 pub struct Anatomy<'id, 'd> {
     /// The format the request was read as.
     pub dialect: Dialect,
+    /// The document that was read; it turns the spans below into bytes.
+    pub document: Document<'id, 'd>,
     /// The number of bytes of the body.
     pub body_bytes: usize,
     /// The model named in the body (Gemini, Bedrock and Vertex name it in the path).

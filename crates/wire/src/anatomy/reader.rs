@@ -128,6 +128,7 @@ impl<'id, 'd> Reader<'id, 'd> {
         Self {
             out: Anatomy {
                 dialect,
+                document,
                 body_bytes: document.bytes().len(),
                 model: None,
                 delta: None,

@@ -1,0 +1,7 @@
+//! The anatomy of requests: recorded layouts, small cases, and whatever JSON there is.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod layouts;
+mod outline;
+mod slices;
