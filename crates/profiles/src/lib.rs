@@ -4,6 +4,7 @@
 //! whoever reads it must not guess. There is no logic here beyond looking a profile up by its id.
 
 mod agents;
+pub mod memory;
 mod types;
 
 pub use types::{

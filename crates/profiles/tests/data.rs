@@ -61,3 +61,42 @@ fn markers_and_paths_are_usable() {
         }
     }
 }
+
+#[test]
+fn memory_and_skills_are_those_of_known_agents() {
+    use deadweight_profiles::memory::{MEMORY, MemoryNames, PLUGIN_MANIFEST, SKILLS, memory_of, skills_of};
+    fn sound<T>(fact: &Fact<T>) -> bool {
+        fact.date.starts_with("202") && fact.source.len() > 10
+    }
+    fn inside(path: &str) -> bool {
+        !path.is_empty() && !path.starts_with('/') && !path.contains("..")
+    }
+    assert!(sound(&PLUGIN_MANIFEST));
+    for rules in MEMORY {
+        assert!(by_id(rules.agent).is_some(), "{}", rules.agent);
+        assert_eq!(memory_of(rules.agent).map(|found| found.places.len()), Some(rules.places.len()));
+        assert!(sound(&rules.climb));
+        assert!(rules.imports.as_ref().is_none_or(sound) && rules.leaves_out.as_ref().is_none_or(sound));
+        if let Some(imports) = &rules.imports {
+            assert!(imports.value.endings.is_sorted(), "{}", rules.agent);
+        }
+        for place in rules.places {
+            assert!(sound(place));
+            match place.value.what {
+                MemoryNames::First(names) | MemoryNames::FirstAnywhere(names) => {
+                    assert!(!names.is_empty() && names.iter().all(|name| inside(name)));
+                }
+                MemoryNames::Rules(folder) => assert!(inside(folder)),
+            }
+        }
+    }
+    for rules in SKILLS {
+        assert!(by_id(rules.agent).is_some() && skills_of(rules.agent).is_some(), "{}", rules.agent);
+        assert!(
+            rules
+                .places
+                .iter()
+                .all(|place| sound(place) && inside(place.value.path) && place.value.depth > 0)
+        );
+    }
+}
