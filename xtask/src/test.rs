@@ -33,7 +33,10 @@ pub fn run(arguments: &Arguments) -> Result {
     }
     shell::run(cargo().args(["build", "--workspace", "--exclude", "xtask", "--bins", "--locked"]))?;
     let mut nextest = cargo();
-    nextest.args(["nextest", "run", "--locked"]).env("DEADWEIGHT_BIN", binary("deadweight"));
+    nextest
+        .args(["nextest", "run", "--locked"])
+        .env("DEADWEIGHT_BIN", binary("deadweight"))
+        .env("DEADWEIGHT_SCRIPTED_MCP", binary("scripted-mcp"));
     if std::env::var_os("CI").is_some() {
         nextest.args(["--profile", "ci"]);
     }

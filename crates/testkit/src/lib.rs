@@ -1,4 +1,7 @@
 //! What tests talk to instead of the world. Nothing here ships.
 
 pub mod layouts;
+pub mod scripted_mcp;
 pub mod upstream;
+
+pub use scripted_mcp::path as scripted_mcp;

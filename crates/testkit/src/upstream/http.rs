@@ -56,18 +56,18 @@ pub enum Body {
     Pieces(Vec<Vec<u8>>),
 }
 
-pub(super) struct Connection {
+pub(crate) struct Connection {
     reader: BufReader<TcpStream>,
     writer: TcpStream,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
         Ok(Self { reader: BufReader::new(stream.try_clone()?), writer: stream })
     }
 
     /// The next request; `None` when the client is done.
-    pub(super) fn read(&mut self) -> io::Result<Option<Recorded>> {
+    pub(crate) fn read(&mut self) -> io::Result<Option<Recorded>> {
         let Some(line) = self.line()? else { return Ok(None) };
         let mut words = line.split(' ');
         let (Some(method), Some(path)) = (words.next(), words.next()) else {

@@ -15,7 +15,7 @@
 
 mod anthropic;
 mod gemini;
-mod http;
+pub(crate) mod http;
 mod openai_chat;
 mod openai_responses;
 mod render;

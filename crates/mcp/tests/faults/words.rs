@@ -1,0 +1,40 @@
+//! What is said about a failure, word for word, and what is not said.
+
+use crate::support::{patient, script, spec};
+use deadweight_mcp::{Origin, ServerSpec, Text, Transport, list, no_progress};
+use deadweight_testkit::scripted_mcp::Act;
+
+const SECRET: &str = "hunter2hunter2";
+
+fn secretive(script: &deadweight_testkit::scripted_mcp::Script) -> ServerSpec {
+    let mut spec = spec(script).named("github");
+    if let Transport::Stdio { args, env, .. } = &mut spec.transport {
+        args.push(Text::shown_as(format!("--user={SECRET}"), "--user=${WHO}"));
+        args.push(Text::plain("--api-key"));
+        env.push(("SECRET_WORD".into(), Text::secret(SECRET)));
+    }
+    spec.origin = Some(Origin { file: ".mcp.json".into(), line: 7 });
+    spec
+}
+
+#[tokio::test]
+async fn secrets_are_never_printed() {
+    let acts = [
+        Act::Stdout(format!("user {SECRET}")),
+        Act::StderrEnv("SECRET_WORD".into()),
+        Act::Stderr("Error: GITHUB_TOKEN is required".into()),
+        Act::Exit(1),
+    ];
+    let spec = secretive(&script("secretive").on("start", acts));
+    let error = list(&spec, &patient(), &no_progress).await.unwrap_err();
+    let text = format!("{}\n{error:?}\n{spec}\n{spec:?}", error.explain());
+    // The script holds the word in the clear, as a plain argument; everything else must not.
+    let text = text.replace(&format!("user {SECRET}"), "");
+    assert!(!text.contains(SECRET), "{text}");
+    assert_eq!(error.stderr, ["…", "Error: GITHUB_TOKEN is required"]);
+    assert!(text.contains("--user=${WHO}"), "{text}");
+    assert!(
+        text.contains(r#"set it in the environment, or in the server's "env" in .mcp.json (line 7)"#),
+        "{text}"
+    );
+}
