@@ -1,9 +1,23 @@
 //! What could be sent less, by rules, each with its reason and the tokens at stake.
+//!
+//! What is at stake is exact: the price of the whole, less its price without the parts a rule names, by the pricing
+//! functions of the report. Parts that several rules name count once in [`Savings`]. Not advised, on purpose, is to
+//! drop `additionalProperties: false`: it tells the model and strict validators something.
+
+mod advise;
+mod cut;
+mod definitions;
+mod rules;
+mod stake;
+mod walk;
+
+pub(crate) use advise::Adviser;
 
 use deadweight_estimate::{Estimated, Tokens};
 use serde::Serialize;
 
-/// One piece of advice: a rule, one server, and the tools it concerns.
+/// One piece of advice: a rule, one server, and the tools it concerns. What breaks comes first, then the largest
+/// saving.
 #[derive(Debug, Clone, Serialize)]
 pub struct Advice {
     /// The rule.
@@ -88,4 +102,77 @@ pub enum Rule {
     DefaultKeyword,
     /// Output schemas: served, rarely sent on.
     OutputSchema,
+    /// Server instructions of more than 2,048 characters.
+    LongInstructions,
+}
+
+impl Rule {
+    /// The name used in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DuplicateName => "duplicate_name",
+            Self::TopLevelCombinator => "top_level_combinator",
+            Self::LongName => "long_name",
+            Self::LongDescription => "long_description",
+            Self::SchemaUri => "schema_uri",
+            Self::UnusedDefinitions => "unused_definitions",
+            Self::RepeatedDefinitions => "repeated_definitions",
+            Self::LongEnum => "long_enum",
+            Self::RepeatedParameter => "repeated_parameter",
+            Self::DerivedTitle => "derived_title",
+            Self::DefaultKeyword => "default_keyword",
+            Self::OutputSchema => "output_schema",
+            Self::LongInstructions => "long_instructions",
+        }
+    }
+
+    /// Whether it saves, or prevents a breakage.
+    pub const fn kind(self) -> AdviceKind {
+        match self {
+            Self::DuplicateName
+            | Self::TopLevelCombinator
+            | Self::LongName
+            | Self::LongDescription
+            | Self::LongInstructions => AdviceKind::Breaks,
+            _ => AdviceKind::Saves,
+        }
+    }
+
+    /// Whether what would go is part of the floor.
+    pub const fn in_floor(self) -> bool {
+        !matches!(self, Self::OutputSchema | Self::LongInstructions)
+    }
+
+    /// Why, in one sentence.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::DuplicateName => {
+                "providers refuse a request with two tools of one name, and a client shows only one"
+            }
+            Self::TopLevelCombinator => {
+                "Anthropic refuses an input schema with oneOf, anyOf or allOf at its top; put it inside a property"
+            }
+            Self::LongName => {
+                "with the client's prefix the name is longer than 64 characters, or than the client allows"
+            }
+            Self::LongDescription => {
+                "Claude Code cuts descriptions at 2,048 characters; what follows is not read there"
+            }
+            Self::SchemaUri => "no client and no model reads the schema's dialect; it is sent on every turn",
+            Self::UnusedDefinitions => "nothing in this tool's schema refers to them",
+            Self::RepeatedDefinitions => {
+                "the same definition is sent again with each of these tools; send a smaller one"
+            }
+            Self::LongEnum => {
+                "a long list of values is paid on every turn; name the rule, or offer a tool that lists them"
+            }
+            Self::RepeatedParameter => {
+                "the tool's description says again what the parameter's own description says"
+            }
+            Self::DerivedTitle => "a title that only repeats the name was written by a generator",
+            Self::DefaultKeyword => "the keyword says what holds without it",
+            Self::OutputSchema => "served with every list; most clients do not send it on, some do",
+            Self::LongInstructions => "Claude Code cuts a server's instructions at 2,048 characters",
+        }
+    }
 }

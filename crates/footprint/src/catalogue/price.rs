@@ -5,7 +5,7 @@ use super::report::{
 };
 use super::tool::{Measured, Weight, measure, opaque};
 use super::{Catalogue, Server};
-use crate::advice::Savings;
+use crate::advice::Adviser;
 use crate::basis::{Basis, Price, percent};
 use deadweight_estimate::{Estimator, Stamp, Surface, Tally};
 use deadweight_wire::json::Parser;
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 /// make this fail: what is malformed is counted as it stands and named in `anomalies`.
 pub fn price(catalogue: &Catalogue, estimator: &dyn Estimator) -> CatalogueFootprint {
     let mut parser = Parser::new();
+    let mut adviser = Adviser::new(estimator);
     let mut anomalies = Vec::new();
     let mut total = Weight::new(estimator);
     let mut instructions = Tally::new(estimator, Surface::Prose);
@@ -38,7 +39,10 @@ pub fn price(catalogue: &Catalogue, estimator: &dyn Estimator) -> CatalogueFootp
             }
             tools.push(tool_row(server, position, measured));
         }
-        duplicate_names(server, tools.get(first..).unwrap_or_default(), &mut anomalies);
+        let own_rows = tools.get(first..).unwrap_or_default();
+        duplicate_names(server, own_rows, &mut anomalies);
+        let weights = own_rows.iter().map(|row| (row.bytes, row.served.output_schema));
+        adviser.server(server, weights, &mut parser);
         let mut own = Tally::new(estimator, Surface::Prose);
         if let Some(text) = &server.instructions {
             own.add(text.len() as u64, || Cow::Borrowed(text));
@@ -60,6 +64,7 @@ pub fn price(catalogue: &Catalogue, estimator: &dyn Estimator) -> CatalogueFootp
     servers.sort_by(|a, b| {
         (b.tokens, b.bytes, &a.server, &a.version).cmp(&(a.tokens, a.bytes, &b.server, &b.version))
     });
+    let (advice, savings) = adviser.finish(floor.bytes);
     let mut failures = catalogue.failures.clone();
     failures.sort();
     let mut report = CatalogueFootprint {
@@ -76,8 +81,8 @@ pub fn price(catalogue: &Catalogue, estimator: &dyn Estimator) -> CatalogueFootp
         shown: tools.len() as u64,
         servers,
         tools,
-        advice: Vec::new(),
-        savings: Savings::default(),
+        advice,
+        savings,
         anomalies,
         failures,
     };
