@@ -1,3 +1,24 @@
-//! The deadweight command.
+//! The `deadweight` command: arguments in, text or JSON out. What it prints is computed in the crates
+//! below; here are only targets, rendering and exit codes.
 
-fn main() {}
+mod args;
+mod commands;
+mod exit;
+mod render;
+mod settings;
+mod target;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    let outcome = match cli.command {
+        args::Command::Footprint(footprint) => commands::footprint::run(&footprint),
+    };
+    let exit = outcome.unwrap_or_else(|trouble| {
+        trouble.print();
+        trouble.exit
+    });
+    ExitCode::from(exit as u8)
+}

@@ -2,6 +2,7 @@
 //!
 //! - [`catalogue`]: what a set of MCP servers adds to every request.
 //! - [`request`]: what one captured request carries.
+//! - [`compare`]: two footprints side by side.
 //! - [`advice`]: what could be sent less, and what that would save.
 //! - [`origin`]: whose a tool is.
 //!
@@ -11,6 +12,7 @@
 pub mod advice;
 mod basis;
 pub mod catalogue;
+pub mod compare;
 pub mod origin;
 pub mod request;
 

@@ -1,0 +1,260 @@
+//! What can be written on the command line.
+
+use crate::render::number::parse_tokens;
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Weighs what a coding agent carries on every turn.
+#[derive(Debug, Parser)]
+#[command(name = "deadweight", version, styles = STYLES, max_term_width = 100, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+#[command(
+    after_help = "Exit codes: 0 done · 1 refused by a gate or a check · 2 wrong usage · 3 could not measure"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Footprint(Box<Footprint>),
+}
+
+/// What every command understands.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Run as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", help_heading = "General")]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Print the totals only, and no progress
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "General")]
+    pub(crate) quiet: bool,
+
+    /// Tell on stderr what each target was taken for, and pass on what servers write there
+    #[arg(short, long, help_heading = "General")]
+    pub(crate) verbose: bool,
+
+    /// Colours
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "General")]
+    #[arg(long_help = "Colours. `auto` means on a terminal, unless NO_COLOR is set")]
+    pub(crate) color: Color,
+
+    /// Print help; --help tells more than -h
+    #[arg(short, long, action = ArgAction::Help, help_heading = "General")]
+    help: Option<bool>,
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Prices tool schemas: what does a server, or a whole request, cost on every turn?
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+#[command(after_help = "More about targets, and examples: deadweight footprint --help")]
+#[command(after_long_help = FOOTPRINT_LONG)]
+#[command(override_usage = "deadweight footprint [OPTIONS] [TARGET]... [-- COMMAND...]")]
+pub(crate) struct Footprint {
+    /// Files: a tools/list dump, an MCP config, a captured request body; `-` reads stdin
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<PathBuf>,
+
+    /// A stdio MCP server to start
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+
+    /// An MCP server to connect to, over streamable HTTP or SSE (can be given several times)
+    #[arg(long, value_name = "URL", help_heading = "Targets")]
+    pub(crate) url: Vec<String>,
+
+    /// A header to send to --url, as `Key: value`; `${VAR}` is taken from the environment
+    #[arg(long, value_name = "K:V", requires = "url", help_heading = "Targets")]
+    pub(crate) header: Vec<String>,
+
+    /// What the files are, where that is in doubt
+    #[arg(long = "as", value_name = "KIND", value_enum, help_heading = "Targets")]
+    pub(crate) kind: Option<KindArg>,
+
+    /// The dialect of a captured request, where that is in doubt
+    #[arg(long, value_name = "DIALECT", value_enum, help_heading = "Targets")]
+    pub(crate) dialect: Option<DialectArg>,
+
+    /// The label of the server, instead of the name it gives itself
+    #[arg(long, value_name = "LABEL", help_heading = "Targets")]
+    pub(crate) name: Option<String>,
+
+    /// How long a server may take to start and to list its tools
+    #[arg(long, value_name = "SECS", default_value = "60", value_parser = parse_seconds, help_heading = "Targets")]
+    pub(crate) timeout: std::time::Duration,
+
+    /// How bytes become tokens: calibrated, chars4, o200k, cl100k
+    #[arg(long, value_name = "NAME", default_value = "calibrated", help_heading = "Counting")]
+    #[arg(
+        long_help = "How bytes become tokens: `calibrated` (4.5 bytes a token in tool definitions, 3.75 in prose), \
+        `chars4` (4 bytes), or the real vocabularies `o200k` and `cl100k`"
+    )]
+    pub(crate) estimator: String,
+
+    /// Also give shares of a context window of TOKENS (200000, 200k, 1M)
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens, help_heading = "Counting")]
+    pub(crate) window: Option<u64>,
+
+    /// Compare with OTHER: a file, a URL, or a command line in quotes
+    #[arg(long, value_name = "OTHER", help_heading = "Counting")]
+    #[arg(long_help = "Compare with OTHER, the base: a file, an http(s) URL, or a command line in quotes. \
+        Both sides are priced the same way; what moved most comes first")]
+    pub(crate) compare: Option<String>,
+
+    /// List N tools; 0 lists all
+    #[arg(long, value_name = "N", help_heading = "Report")]
+    #[arg(
+        long_help = "List N tools; 0 lists all. Without it: 20 on a terminal and in Markdown, all in JSON and HTML. \
+        Totals are always those of the whole"
+    )]
+    pub(crate) top: Option<usize>,
+
+    /// What comes first
+    #[arg(long, value_name = "KEY", value_enum, default_value_t = Sort::Tokens, help_heading = "Report")]
+    pub(crate) sort: Sort,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "markdown", help_heading = "Report")]
+    #[arg(
+        long_help = "Print JSON: `deadweight/footprint/1`, `deadweight/request-footprint/1` for a captured request, \
+        `deadweight/footprint-compare/1` with --compare. With several reports, one a line"
+    )]
+    pub(crate) json: bool,
+
+    /// Print Markdown
+    #[arg(long, help_heading = "Report")]
+    pub(crate) markdown: bool,
+
+    /// Also write one self-contained page to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    pub(crate) html: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// What a file can be said to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindArg {
+    /// A tools/list dump, or the `tools` array of a request
+    Tools,
+    /// An MCP config: mcpServers, VS Code's servers, Codex TOML, opencode
+    Config,
+    /// A captured request body
+    Request,
+}
+
+impl KindArg {
+    /// The word of the command line.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Config => "config",
+            Self::Request => "request",
+        }
+    }
+}
+
+/// The dialects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    AnthropicMessages,
+    OpenaiChat,
+    OpenaiResponses,
+    GeminiGenerate,
+}
+
+impl From<DialectArg> for deadweight_wire::Dialect {
+    fn from(arg: DialectArg) -> Self {
+        match arg {
+            DialectArg::AnthropicMessages => Self::AnthropicMessages,
+            DialectArg::OpenaiChat => Self::OpenaiChat,
+            DialectArg::OpenaiResponses => Self::OpenaiResponses,
+            DialectArg::GeminiGenerate => Self::GeminiGenerate,
+        }
+    }
+}
+
+/// The order of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sort {
+    Tokens,
+    Description,
+    Schema,
+    Name,
+}
+
+fn parse_seconds(text: &str) -> Result<std::time::Duration, String> {
+    text.trim_end_matches('s')
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| *seconds > 0.0)
+        .and_then(|seconds| std::time::Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| format!("`{text}` is not a number of seconds greater than 0"))
+}
+
+const FOOTPRINT_LONG: &str = "\
+What a target is taken for, in this order:
+  1. what follows `--` is a command that starts a stdio server; --url is a server to connect to
+  2. a file is what --as says
+  3. a file that ends in .toml is an MCP config (Codex: [mcp_servers.NAME])
+  4. an array, or an object with `result.tools`, is a tools/list dump (also a request's `tools` array)
+  5. an object with `mcpServers`, `servers` or `mcp` that holds objects is an MCP config (JSON or JSONC)
+  6. an object with the members of a request (`messages`, `input`, `contents`) is a captured request;
+     its dialect is told by its shape, or by --dialect
+  7. any other object with a `tools` array is a tools/list dump
+Without a target, the project's own MCP config is used: .mcp.json, .cursor/mcp.json, .vscode/mcp.json,
+.codex/config.toml, opencode.json, .gemini/settings.json, or mcp.json.
+
+A server that cannot be measured is never counted as 0: it is listed as failed, the rest is still
+printed, and the exit code is 3.
+
+Examples:
+  deadweight footprint -- npx -y @modelcontextprotocol/server-everything
+  deadweight footprint --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
+  deadweight footprint .mcp.json --window 200k
+  deadweight footprint tools.json --estimator o200k --sort schema --top 0
+  deadweight footprint request.json --html report.html
+  deadweight footprint new.json --compare old.json --markdown
+  curl -s … | deadweight footprint - --as tools
+
+Exit codes: 0 done · 2 wrong usage · 3 something could not be measured";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_holds() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn timeouts_are_read() {
+        assert_eq!(parse_seconds("1.5"), Ok(std::time::Duration::from_millis(1_500)));
+        assert_eq!(parse_seconds("30s"), Ok(std::time::Duration::from_secs(30)));
+        for refused in ["0", "-1", "soon", "nan", "inf", "1e300"] {
+            assert!(parse_seconds(refused).is_err(), "{refused}");
+        }
+    }
+}

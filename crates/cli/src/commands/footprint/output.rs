@@ -1,0 +1,167 @@
+//! Reports, printed and written.
+
+use super::measure::Measured;
+use super::{finish, note};
+use crate::args::Footprint;
+use crate::exit::{self, Exit, Trouble};
+use crate::render::text::View;
+use crate::render::{
+    html, html_catalogue, html_compare, html_request, json, markdown, text, text_compare, text_request,
+};
+use crate::settings::Screen;
+use deadweight_footprint::Price;
+use deadweight_footprint::compare::{self, Comparison};
+use deadweight_footprint::request::RequestFootprint;
+use maud::Markup;
+use std::path::Path;
+
+/// How many tools are listed for a person who did not say.
+const TOP: usize = 20;
+
+fn view(args: &Footprint) -> View {
+    View {
+        screen: Screen::of_stdout(),
+        window: args.window,
+        quiet: args.global.quiet,
+        verbose: args.global.verbose,
+    }
+}
+
+/// How many of `all` lines are listed for a person. One line is never hidden to say that one line is hidden.
+fn listed(args: &Footprint, all: usize) -> usize {
+    match args.top.unwrap_or(TOP) {
+        0 => all,
+        top if all <= top + 1 => all,
+        top => top,
+    }
+}
+
+/// How many lines a file lists: all, unless told otherwise.
+fn listed_in_file(args: &Footprint, all: usize) -> usize {
+    args.top.filter(|&top| top > 0).unwrap_or(all)
+}
+
+/// Prints footprints.
+pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, Trouble> {
+    let Measured { catalogue, requests, troubles } = measured;
+    let nothing = catalogue.as_ref().is_none_or(|report| report.servers.is_empty()) && requests.is_empty();
+    if nothing && !args.json {
+        return Ok(finish(&troubles));
+    }
+    if let Some(file) = args.html.as_deref().filter(|_| !nothing) {
+        let mut sections = Vec::new();
+        if let Some(report) = &catalogue {
+            sections.push(html_catalogue::section(
+                report,
+                listed_in_file(args, report.tools.len()),
+                args.window,
+            ));
+        }
+        for (at, (label, report)) in requests.iter().enumerate() {
+            sections.push(html_request::section(&format!("request-{at}"), label, report, args.window));
+        }
+        write_page(args, file, &sections)?;
+    }
+    let view = view(args);
+    let mut out = Vec::new();
+    let several = requests.len() + usize::from(catalogue.is_some()) > 1;
+    if let Some(mut report) = catalogue {
+        if args.json {
+            let _ = report.keep(listed_in_file(args, report.tools.len()));
+            out.push(json::catalogue(&report, several));
+        } else {
+            let hidden = report.keep(listed(args, report.tools.len()));
+            out.push(match args.markdown {
+                true => markdown::catalogue(&report, hidden, args.window),
+                false => text::catalogue(&report, hidden, &view),
+            });
+        }
+    }
+    for (label, mut report) in requests {
+        if args.json {
+            report.tools.truncate(listed_in_file(args, report.tools.len()));
+            out.push(json::text(&report, several));
+        } else {
+            let top = listed(args, report.tools.len());
+            let (unlisted, hidden) = keep(&mut report, top);
+            out.push(match args.markdown {
+                true => markdown::request(&label, &report, unlisted, hidden, args.window),
+                false => text_request::request(&label, &report, unlisted, hidden, &view),
+            });
+        }
+    }
+    exit::print(&out.join(if args.json { "" } else { "\n" }))?;
+    Ok(finish(&troubles))
+}
+
+/// Keeps the first `top` tools of the listing; how many others there are, and what they come to.
+fn keep(report: &mut RequestFootprint, top: usize) -> (u64, Price) {
+    let dropped = report.tools.get(top..).unwrap_or_default();
+    let hidden = Price {
+        bytes: dropped.iter().map(|tool| tool.content_bytes).sum(),
+        tokens: dropped.iter().map(|tool| tool.tokens).sum(),
+    };
+    let unlisted = dropped.len() as u64;
+    report.tools.truncate(top);
+    (unlisted, hidden)
+}
+
+/// Prints two footprints side by side. A side that was not measured whole would make tools seem to be gone,
+/// so nothing is compared then.
+pub(crate) fn comparison(args: &Footprint, base: &Measured, now: &Measured) -> Result<Exit, Trouble> {
+    let troubles: Vec<Trouble> = base.troubles.iter().chain(&now.troubles).cloned().collect();
+    if !troubles.is_empty() {
+        note(args, "nothing was compared, because one side could not be measured");
+        return Ok(finish(&troubles));
+    }
+    let mut report = compare(base, now)?;
+    if let Some(file) = &args.html {
+        write_page(args, file, &[html_compare::section(&report)])?;
+    }
+    let all = report.tools.len();
+    let out = if args.json {
+        let _ = report.keep(listed_in_file(args, all));
+        json::text(&report, false)
+    } else {
+        let hidden = report.keep(listed(args, all));
+        let unlisted = (all - report.tools.len()) as u64;
+        match args.markdown {
+            true => markdown::compare(&report, unlisted, hidden),
+            false => text_compare::compare(&report, unlisted, hidden, &view(args)),
+        }
+    };
+    exit::print(&out)?;
+    Ok(Exit::Done)
+}
+
+fn compare(base: &Measured, now: &Measured) -> Result<Comparison, Trouble> {
+    match ((&base.catalogue, base.requests.as_slice()), (&now.catalogue, now.requests.as_slice())) {
+        ((Some(base), []), (Some(now), [])) => Ok(compare::catalogues(base, now)),
+        ((None, [base]), (None, [now])) => Ok(compare::requests((&base.0, &base.1), (&now.0, &now.1))),
+        _ => Err(Trouble::usage("a captured request can only be compared with one captured request")
+            .at("base", kinds(base))
+            .at("now", kinds(now))
+            .attempt("compare tools with tools (servers, lists, configs), or one request with one request")),
+    }
+}
+
+fn kinds(side: &Measured) -> String {
+    let requests = crate::render::number::count(side.requests.len() as u64, "request", "requests");
+    match (&side.catalogue, side.requests.is_empty()) {
+        (Some(_), true) => "tools".to_owned(),
+        (Some(_), false) => format!("tools and {requests}"),
+        (None, _) => requests,
+    }
+}
+
+fn write_page(args: &Footprint, file: &Path, sections: &[Markup]) -> Result<(), Trouble> {
+    let page = html::page("deadweight footprint", sections);
+    std::fs::write(file, page).map_err(|error| {
+        Trouble::unmeasured("the page could not be written")
+            .at("file", file.display().to_string())
+            .at("system", error.to_string())
+            .attempt("name a file in a directory that exists and may be written to")
+    })?;
+    note(args, &format!("wrote {}", file.display()));
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! How a command ends: its exit code, and errors that say what was wrong, where, and what to do.
+
+use crate::render::harmless::{harmless, harmless_lines, width};
+use anstyle::{AnsiColor, Style};
+use std::io::{self, Write};
+
+/// The exit codes, the same for every command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// The command was called wrongly.
+    Usage = 2,
+    /// Something could not be measured.
+    Unmeasured = 3,
+}
+
+/// An error for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    /// The code the command ends with.
+    pub(crate) exit: Exit,
+    /// What was wrong, in one sentence without a full stop.
+    pub(crate) what: String,
+    /// Where it was and what to do: a label and a text each.
+    pub(crate) details: Vec<(&'static str, String)>,
+}
+
+impl Trouble {
+    /// The command was called wrongly.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, what: what.into(), details: Vec::new() }
+    }
+
+    /// Something could not be measured.
+    pub(crate) fn unmeasured(what: impl Into<String>) -> Self {
+        Self { exit: Exit::Unmeasured, what: what.into(), details: Vec::new() }
+    }
+
+    /// Adds a line that says where.
+    #[must_use]
+    pub(crate) fn at(mut self, label: &'static str, text: impl Into<String>) -> Self {
+        self.details.push((label, text.into()));
+        self
+    }
+
+    /// Adds a line that says what to do.
+    #[must_use]
+    pub(crate) fn attempt(self, text: impl Into<String>) -> Self {
+        self.at("try", text)
+    }
+
+    /// The error as text, with its styles.
+    pub(crate) fn render(&self) -> String {
+        let red = AnsiColor::Red.on_default().bold();
+        let dim = Style::new().dimmed();
+        let mut out = format!("{red}error:{red:#} {}\n", harmless(&self.what));
+        let wide = self.details.iter().map(|(label, _)| width(label)).max().unwrap_or(0);
+        for (label, text) in &self.details {
+            let fill = " ".repeat(wide - width(label));
+            for (at, line) in harmless_lines(text).lines().enumerate() {
+                if at == 0 {
+                    out.push_str(&format!("  {dim}{label}{dim:#}{fill}  {line}\n"));
+                } else {
+                    out.push_str(&format!("  {}  {line}\n", " ".repeat(wide)));
+                }
+            }
+        }
+        out
+    }
+
+    /// The sentence and its details on one line, for reports.
+    pub(crate) fn reason(&self) -> String {
+        let mut out = self.what.clone();
+        for (label, text) in self.details.iter().filter(|(label, _)| *label != "try" && *label != "command") {
+            out.push_str(&format!("; {label}: {}", text.lines().next().unwrap_or_default()));
+        }
+        out
+    }
+
+    /// Writes the error to standard error.
+    pub(crate) fn print(&self) {
+        let _ = anstream::stderr().write_all(self.render().as_bytes());
+    }
+}
+
+/// Writes a report to standard output. A reader that has seen enough (`| head`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), Trouble> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Trouble::unmeasured(format!("the report could not be written: {error}"))
+                .at("to", "standard output"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells a person something beside the report, on standard error.
+pub(crate) fn note(text: &str) {
+    let dim = Style::new().dimmed();
+    let _ = writeln!(anstream::stderr(), "{dim}note:{dim:#} {}", harmless(text));
+}

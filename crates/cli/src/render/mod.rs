@@ -1,0 +1,17 @@
+//! Reports as text, Markdown, JSON and HTML.
+
+pub(crate) mod harmless;
+pub(crate) mod html;
+pub(crate) mod html_catalogue;
+pub(crate) mod html_compare;
+pub(crate) mod html_request;
+pub(crate) mod json;
+pub(crate) mod markdown;
+pub(crate) mod number;
+pub(crate) mod style;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod text_compare;
+pub(crate) mod text_request;
+pub(crate) mod treemap;
+pub(crate) mod words;

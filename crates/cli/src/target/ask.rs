@@ -1,0 +1,214 @@
+//! Servers asked for their tools: all at once, with one line of progress, ended whole when told to end.
+
+use crate::exit::Trouble;
+use crate::render::harmless::{cut_middle, harmless};
+use crate::render::number::{count, seconds, thousands};
+use deadweight_footprint::catalogue::Server;
+use deadweight_mcp::{
+    Anomaly, Explained, ListError, Listing, Options, Progress, ServerSpec, Stage, Transport, TransportKind,
+    list_all,
+};
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How servers are asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asking {
+    /// How long each may take.
+    pub(crate) timeout: Duration,
+    /// Whether a person sees the progress.
+    pub(crate) progress: bool,
+}
+
+/// Asks all servers at once. Without servers nothing is started, not even a runtime.
+pub(crate) fn ask(specs: &[ServerSpec], asking: Asking) -> Result<Vec<Result<Listing, ListError>>, Trouble> {
+    if specs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Trouble::unmeasured("the servers could not be asked").at("system", error.to_string())
+    })?;
+    let line = Line::new(specs, asking.progress);
+    let options = Options::default().with_timeout(asking.timeout);
+    let on_progress = |progress: Progress<'_>| line.tell(progress);
+    runtime.block_on(async {
+        tokio::select! {
+            answers = list_all(specs, &options, &on_progress) => {
+                line.clear();
+                Ok(answers)
+            }
+            signal = deadweight_mcp::told_to_end() => {
+                line.clear();
+                deadweight_mcp::end_all(options.grace);
+                // As a shell reports it; there is nothing to print.
+                std::process::exit(128 + signal.unwrap_or(2));
+            }
+        }
+    })
+}
+
+/// The line of progress.
+struct Line {
+    shown: bool,
+    started: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    servers: Vec<(String, Option<Stage>, usize, usize)>,
+    drawn: Option<Instant>,
+}
+
+/// Before this much time has passed there is nothing to tell.
+const QUIET: Duration = Duration::from_millis(700);
+/// The line is not drawn more often than this.
+const OFTEN: Duration = Duration::from_millis(100);
+
+impl Line {
+    fn new(specs: &[ServerSpec], shown: bool) -> Self {
+        let servers = specs.iter().map(|spec| (spec.display_name(), None, 0, 0)).collect();
+        Self { shown, started: Instant::now(), state: Mutex::new(State { servers, drawn: None }) }
+    }
+
+    fn tell(&self, progress: Progress<'_>) {
+        if !self.shown {
+            return;
+        }
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(server) = state.servers.get_mut(progress.index) {
+            *server = (progress.server.to_owned(), Some(progress.stage), progress.pages, progress.tools);
+        }
+        let fresh = state.drawn.is_none_or(|drawn| drawn.elapsed() >= OFTEN);
+        if self.started.elapsed() >= QUIET && fresh {
+            state.drawn = Some(Instant::now());
+            let columns = terminal_size::terminal_size_of(std::io::stderr())
+                .map_or(80, |(width, _)| usize::from(width.0));
+            let text = state.text(self.started.elapsed());
+            let _ = write!(std::io::stderr(), "\r\x1b[K  {}", cut_middle(&text, columns.saturating_sub(3)));
+        }
+    }
+
+    fn clear(&self) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.drawn.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl State {
+    fn text(&self, elapsed: Duration) -> String {
+        let time = seconds(elapsed);
+        if let [(name, stage, pages, tools)] = self.servers.as_slice() {
+            let doing = match stage {
+                None | Some(Stage::Starting) => "starting".to_owned(),
+                Some(Stage::Listing) if *pages > 0 => {
+                    format!(
+                        "{} on {}",
+                        count(*tools as u64, "tool", "tools"),
+                        count(*pages as u64, "page", "pages")
+                    )
+                }
+                Some(Stage::Listing) => "listing its tools".to_owned(),
+                Some(Stage::Ending) => "ending".to_owned(),
+            };
+            return format!("{}: {doing} · {time}", harmless(name));
+        }
+        let waiting: Vec<&str> = self
+            .servers
+            .iter()
+            .filter(|server| server.1 != Some(Stage::Ending))
+            .map(|server| server.0.as_str())
+            .collect();
+        let answered = self.servers.len() - waiting.len();
+        format!(
+            "{answered} of {} answered · {time} · waiting for {}",
+            count(self.servers.len() as u64, "server", "servers"),
+            harmless(&waiting.join(", "))
+        )
+    }
+}
+
+/// A server that answered, as something to price.
+pub(crate) fn server(spec: &ServerSpec, listing: Listing) -> Server {
+    let source = match &spec.transport {
+        Transport::Stdio { command, .. } => command.shown().to_owned(),
+        Transport::Http { url, .. } | Transport::Sse { url, .. } => url.shown().to_owned(),
+    };
+    let (name, version) = listing.server_info.map_or((None, None), |info| (Some(info.name), info.version));
+    Server {
+        label: listing.label,
+        name,
+        version,
+        protocol_version: Some(listing.protocol_version),
+        instructions: listing.instructions,
+        tools: listing.tools.iter().map(|tool| tool.to_vec()).collect(),
+        source: Some(source),
+    }
+}
+
+/// How a server answered, for `--verbose`.
+pub(crate) fn told(listing: &Listing) -> String {
+    let transport = match listing.transport {
+        TransportKind::Stdio => "stdio",
+        TransportKind::Http => "streamable HTTP",
+        TransportKind::Sse => "SSE",
+    };
+    format!(
+        "{}: {} on {} over {transport}, protocol {}, after {}",
+        listing.label,
+        count(listing.tools.len() as u64, "tool", "tools"),
+        count(listing.pages as u64, "page", "pages"),
+        listing.protocol_version,
+        seconds(listing.elapsed)
+    )
+}
+
+/// What was odd about the way a server answered. (What is odd in its list, the report says.)
+pub(crate) fn odd(listing: &Listing) -> Vec<String> {
+    let mut out = Vec::new();
+    if !listing.tools_supported {
+        out.push(format!("{} offers no tools", listing.label));
+    }
+    for anomaly in &listing.anomalies {
+        match anomaly {
+            Anomaly::StdoutNoise { lines, sample } => out.push(format!(
+                "{} wrote {} to stdout that are not protocol; strict clients refuse that: {sample}",
+                listing.label,
+                count(*lines as u64, "line", "lines")
+            )),
+            Anomaly::UnknownProtocolVersion { version } => {
+                out.push(format!(
+                    "{} speaks protocol version {version}, which is not known here",
+                    listing.label
+                ));
+            }
+            Anomaly::SessionRenewed => {
+                out.push(format!(
+                    "{} lost its session in the middle of the list and was asked again",
+                    listing.label
+                ));
+            }
+            Anomaly::StrayAnswers { count } => {
+                out.push(format!(
+                    "{} answered {} requests that were never made",
+                    listing.label,
+                    thousands(*count as u64)
+                ));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+impl From<Explained> for Trouble {
+    fn from(explained: Explained) -> Self {
+        let mut trouble = Self::unmeasured(explained.what);
+        for (label, lines) in explained.details {
+            trouble = trouble.at(label, lines.join("\n"));
+        }
+        trouble
+    }
+}

@@ -1,0 +1,268 @@
+//! What a file is. The order is written in the help of `footprint`; keep the two alike.
+
+use super::file::shown;
+use super::place::Place;
+use crate::args::KindArg;
+use crate::exit::Trouble;
+use deadweight_wire::Dialect;
+use deadweight_wire::definition::listed;
+use deadweight_wire::json::{Document, Error, ErrorKind, Kind, Value};
+use std::path::Path;
+
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TargetKind {
+    /// A list of tools.
+    Tools,
+    /// An MCP config.
+    Config,
+    /// A captured request.
+    Request(Dialect),
+}
+
+/// What was found, and by which sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Recognised {
+    pub(crate) kind: TargetKind,
+    /// For `--verbose`: why.
+    pub(crate) because: &'static str,
+}
+
+/// What a person said about their files.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hints {
+    pub(crate) kind: Option<KindArg>,
+    pub(crate) dialect: Option<Dialect>,
+}
+
+/// Tells what `bytes`, parsed to `document`, are.
+pub(crate) fn recognise(
+    path: &Path,
+    bytes: &[u8],
+    document: Result<Document<'_, '_>, Error>,
+    hints: Hints,
+) -> Result<Recognised, Trouble> {
+    let found = |kind, because| Ok(Recognised { kind, because });
+    if hints.kind == Some(KindArg::Config) {
+        return found(TargetKind::Config, "--as config");
+    }
+    if hints.kind.is_none() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
+        return found(TargetKind::Config, "its name ends in .toml");
+    }
+    let root = match document {
+        Ok(document) => document.root(),
+        Err(error) if hints.kind.is_none() && with_comments(path, bytes, error) => {
+            return found(TargetKind::Config, "it is JSON with comments");
+        }
+        Err(error) => return Err(not_json(path, bytes, error)),
+    };
+    match hints.kind {
+        Some(KindArg::Tools) => match listed(root) {
+            Some(_) => found(TargetKind::Tools, "--as tools"),
+            None => Err(mismatch(
+                path,
+                KindArg::Tools,
+                "an array of tools, or an object with `tools` or `result.tools`",
+                root,
+            )),
+        },
+        Some(KindArg::Request) => match hints.dialect.or_else(|| Dialect::of_shape(root.document())) {
+            Some(dialect) if root.kind() == Kind::Object => {
+                found(TargetKind::Request(dialect), "--as request")
+            }
+            _ => Err(mismatch(
+                path,
+                KindArg::Request,
+                "an object with `messages`, `input` or `contents`",
+                root,
+            )),
+        },
+        Some(KindArg::Config) | None => by_shape(path, root, hints),
+    }
+}
+
+fn by_shape(path: &Path, root: Value<'_, '_>, hints: Hints) -> Result<Recognised, Trouble> {
+    let found = |kind, because| Ok(Recognised { kind, because });
+    if let Some(dialect) = hints.dialect.filter(|_| root.kind() == Kind::Object) {
+        return found(TargetKind::Request(dialect), "--dialect");
+    }
+    if root.kind() == Kind::Array || root.get("result").is_some_and(|result| result.get("tools").is_some()) {
+        return match listed(root) {
+            Some(_) => found(TargetKind::Tools, "it is a list of tools"),
+            None => Err(unknown(path, root)),
+        };
+    }
+    if root.get("jsonrpc").is_some()
+        && let Some(error) = root.get("error")
+    {
+        let message = error.get("message").and_then(|message| message.as_str()).unwrap_or_default();
+        return Err(Trouble::unmeasured("the target is a server's error, not a list of tools")
+            .at("target", shown(path))
+            .at("message", message)
+            .attempt("ask the server again and keep the response of tools/list"));
+    }
+    let config = ["mcpServers", "servers", "mcp"].into_iter().find(|key| holds_objects(root.get(key)));
+    if let Some(key) = config {
+        return found(
+            TargetKind::Config,
+            match key {
+                "mcpServers" => "it has `mcpServers`",
+                "servers" => "it has `servers`",
+                _ => "it has `mcp`",
+            },
+        );
+    }
+    if let Some(dialect) = Dialect::of_shape(root.document()) {
+        return found(TargetKind::Request(dialect), "it has the shape of a request");
+    }
+    if listed(root).is_some() {
+        return found(TargetKind::Tools, "it has `tools`");
+    }
+    Err(unknown(path, root))
+}
+
+/// Whether a value is an object of objects (an empty one too): servers by name.
+fn holds_objects(value: Option<Value<'_, '_>>) -> bool {
+    value.is_some_and(|value| {
+        value.kind() == Kind::Object && value.entries().all(|entry| entry.value.kind() == Kind::Object)
+    })
+}
+
+/// Whether what breaks the JSON is a comment or a trailing comma, as configs have them.
+fn with_comments(path: &Path, bytes: &[u8], error: Error) -> bool {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jsonc")) {
+        return true;
+    }
+    let at = |offset: usize| bytes.get(offset).copied();
+    match at(error.offset) {
+        Some(b'/') => matches!(at(error.offset + 1), Some(b'/' | b'*')),
+        Some(b'}' | b']') => bytes
+            .get(..error.offset)
+            .and_then(|before| before.iter().rfind(|byte| !byte.is_ascii_whitespace()))
+            .is_some_and(|&before| before == b','),
+        _ => false,
+    }
+}
+
+/// The error for a text that is not JSON, with the place and what stands there.
+pub(crate) fn not_json(path: &Path, bytes: &[u8], error: Error) -> Trouble {
+    let place = Place::of(bytes, error.offset).in_file(&shown(path));
+    let what = match error.kind {
+        ErrorKind::InvalidUtf8 => "the target is not UTF-8",
+        ErrorKind::UnexpectedEnd => "the target is JSON that ends too early",
+        ErrorKind::TooLarge => "the target has 4 GiB or more",
+        _ => "the target is not JSON",
+    };
+    let trouble = Trouble::unmeasured(what).at("at", place);
+    match error.kind {
+        ErrorKind::TooLarge => trouble,
+        ErrorKind::InvalidUtf8 => {
+            let byte = bytes
+                .get(error.offset)
+                .map_or_else(String::new, |byte| format!("the byte 0x{byte:02X} cannot stand there"));
+            let utf16 = matches!(bytes.get(..2), Some([0xFF, 0xFE] | [0xFE, 0xFF]));
+            trouble.at("reason", byte).attempt(if utf16 {
+                "it starts like UTF-16; save it as UTF-8 (in PowerShell: Out-File -Encoding utf8)"
+            } else if matches!(bytes.get(..2), Some([0x1F, 0x8B])) {
+                "it starts like gzip; unpack it first: gzip -dc FILE | deadweight footprint -"
+            } else {
+                "save it as UTF-8"
+            })
+        }
+        ErrorKind::UnexpectedEnd => trouble.attempt("check that the capture was not cut off"),
+        ErrorKind::TrailingData if next_line_is_json(bytes, error.offset) => {
+            trouble.at("reason", error.kind_text()).attempt(
+                "it looks like JSON Lines; price one line at a time: sed -n 1p FILE | deadweight footprint -",
+            )
+        }
+        _ => trouble.at("reason", error.kind_text()).attempt(
+            if error.offset == 0 || first(bytes) != b'{' && first(bytes) != b'[' {
+                "if it is a command, put it after `--`; if it is a TOML config, say --as config"
+            } else {
+                "correct the JSON there, or say --as config if it is a config of another format"
+            },
+        ),
+    }
+}
+
+fn first(bytes: &[u8]) -> u8 {
+    bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace()).unwrap_or_default()
+}
+
+fn next_line_is_json(bytes: &[u8], offset: usize) -> bool {
+    matches!(bytes.get(offset), Some(b'{' | b'['))
+        && bytes.get(..offset).and_then(|before| before.last()).is_some_and(|&byte| byte == b'\n')
+}
+
+/// The reason alone, without the offset that its own text names.
+trait KindText {
+    fn kind_text(&self) -> String;
+}
+
+impl KindText for Error {
+    fn kind_text(&self) -> String {
+        let text = self.to_string();
+        text.rsplit_once(" (byte").map_or(text.clone(), |(reason, _)| reason.to_owned())
+    }
+}
+
+fn mismatch(path: &Path, kind: KindArg, wanted: &str, root: Value<'_, '_>) -> Trouble {
+    Trouble::usage(format!("the target is not what --as {} says", kind.word()))
+        .at("target", shown(path))
+        .at("wanted", wanted)
+        .at("found", described(root))
+        .attempt("leave out --as to have it recognised, or name another kind: tools, config, request")
+}
+
+fn unknown(path: &Path, root: Value<'_, '_>) -> Trouble {
+    Trouble::unmeasured("the target is JSON, but neither tools, nor an MCP config, nor a request")
+        .at("target", shown(path))
+        .at("found", described(root))
+        .attempt("give a tools/list dump, an MCP config or a captured request body; --as KIND settles doubt")
+}
+
+/// What a value is, in a few words.
+fn described(root: Value<'_, '_>) -> String {
+    match root.kind() {
+        Kind::Object => {
+            let keys: Vec<String> = root
+                .entries()
+                .take(6)
+                .filter_map(|entry| entry.key.as_str())
+                .map(|key| format!("`{key}`"))
+                .collect();
+            let more = root.entries().nth(6).is_some();
+            match keys.is_empty() {
+                true => "an empty object".to_owned(),
+                false => format!("an object with {}{}", keys.join(", "), if more { ", …" } else { "" }),
+            }
+        }
+        Kind::Array => match root.elements().next() {
+            Some(first) => format!("an array that starts with {}", described_shallow(first)),
+            None => "an empty array".to_owned(),
+        },
+        _ => described_shallow(root).to_owned(),
+    }
+}
+
+fn described_shallow(value: Value<'_, '_>) -> &'static str {
+    match value.kind() {
+        Kind::Null => "null",
+        Kind::Bool => "true or false",
+        Kind::Number => "a number",
+        Kind::String => "a string",
+        Kind::Array => "an array",
+        Kind::Object => "an object",
+    }
+}
+
+impl TargetKind {
+    /// What it is called in a sentence.
+    pub(crate) fn words(self) -> String {
+        match self {
+            Self::Tools => "a list of tools".to_owned(),
+            Self::Config => "an MCP config".to_owned(),
+            Self::Request(dialect) => format!("a captured request, {dialect}"),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Whole runs of the command: what it prints, where, and with which exit code.
+
+// Helpers of tests stop at what cannot be, as tests do.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[macro_use]
+mod sandbox;
+mod lists;
+mod requests;
