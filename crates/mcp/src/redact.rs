@@ -6,6 +6,9 @@ use crate::text::Text;
 const TELLING: [&str; 9] =
     ["key", "token", "secret", "password", "passwd", "auth", "credential", "header", "cookie"];
 
+/// Bytes from which on a text can be a key.
+const SHORTEST_SECRET: usize = 6;
+
 fn is_telling(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     TELLING.iter().any(|word| lower.contains(word))
@@ -54,6 +57,17 @@ pub(crate) fn args(args: Vec<Text>) -> Vec<Text> {
         .collect()
 }
 
+/// The value of an environment variable: hidden, unless it came as it is and can hold no key (a path, a flag,
+/// a plain word). What is not hidden may show up in a server's own words.
+pub(crate) fn variable(name: &str, value: Text) -> Text {
+    let text = value.reveal();
+    let is_plain = !is_telling(name)
+        && (text.len() < SHORTEST_SECRET
+            || text.starts_with(['/', '.', '~'])
+            || text.bytes().all(|byte| byte.is_ascii_lowercase()));
+    if value.is_hidden() || is_plain { value } else { Text::secret(text) }
+}
+
 /// `NAME=value` in the manner of environment variables.
 fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, value)| {
@@ -93,9 +107,8 @@ pub(crate) fn hide_in_url(url: &str) -> String {
 /// The same text with every occurrence of one of `secrets` replaced by `…`. Short ones are left: hiding
 /// each `1` of a text would hide the text.
 pub(crate) fn scrub(text: &str, secrets: &[&str]) -> String {
-    const SHORTEST: usize = 6;
     let mut out = text.to_owned();
-    for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST) {
+    for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
         if out.contains(secret) {
             out = out.replace(secret, "…");
         }

@@ -3,9 +3,27 @@
 //! Read here: `mcpServers` (Claude Code, Claude Desktop, Cursor, Gemini CLI and others; also inside the
 //! `projects` of `~/.claude.json`), VS Code's `servers`, opencode's `mcp`, all of them with comments and
 //! trailing commas, and Codex's TOML tables `[mcp_servers.NAME]`.
+//!
+//! Variables are expanded as the agent that owns the file would expand them: `${NAME}` and
+//! `${NAME:-default}`, `${env:NAME}`, `${workspaceFolder}` and `${userHome}` in the JSON formats, `$NAME` too
+//! in those of Gemini CLI and qwen-code, `{env:NAME}` and `{file:PATH}` in opencode's, none in Codex's. What
+//! they hold is never printed.
+//!
+//! Servers of a project's own file (`.mcp.json`, or a file in a folder such as `.vscode`) are started in that
+//! project, as its agent would; the home folder is no project.
 
-use crate::error::ListError;
+mod codex;
+mod draft;
+mod expand;
+mod json;
+mod jsonc;
+
+use crate::error::{ListError, Reason};
+use crate::explain::Explained;
 use crate::spec::ServerSpec;
+use deadweight_wire::json::Parser;
+use draft::{Draft, Place};
+use expand::{Expander, Syntax};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -87,4 +105,102 @@ impl fmt::Display for ConfigError {
             None => Ok(()),
         }
     }
+}
+
+impl ConfigError {
+    /// All three parts: what was wrong, where, what to do.
+    pub fn explain(&self) -> Explained {
+        let expected =
+            "a file with `mcpServers`, VS Code's `servers`, opencode's `mcp` or Codex's [mcp_servers]";
+        Explained::new(self.to_string()).with("try", expected)
+    }
+}
+
+/// The variables of this process, for [`Context::env`].
+pub fn process_env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+impl Config {
+    /// The servers that can be asked.
+    pub fn ready(&self) -> impl Iterator<Item = &ServerSpec> {
+        self.servers.iter().filter_map(|configured| match &configured.server {
+            Server::Ready(spec) => Some(spec),
+            _ => None,
+        })
+    }
+}
+
+/// Reads a configuration file.
+///
+/// # Errors
+///
+/// When it cannot be read, or is none.
+pub fn read(file: &Path, context: Context<'_>) -> Result<Config, ConfigError> {
+    let text = std::fs::read(file).map_err(|error| {
+        let detail = error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase();
+        ConfigError { file: file.to_owned(), detail, line: None }
+    })?;
+    parse(&text, file, context)
+}
+
+/// Whether a text is a configuration of MCP servers, and in which format.
+pub fn detect(text: &[u8]) -> Option<Format> {
+    let plain = jsonc::plain(text);
+    if let Some(found) =
+        Parser::new().scope(&plain, |parsed| parsed.ok().map(|text| json::format(text.root())))
+    {
+        return found;
+    }
+    std::str::from_utf8(text).is_ok_and(codex::is_codex).then_some(Format::Codex)
+}
+
+/// Reads the text of a configuration file. `file` is used for what depends on where it lies and for error
+/// messages; a server's own fault (a variable that is not set, a wrong entry) is that server's alone.
+///
+/// # Errors
+///
+/// When the text is none of the known formats.
+pub fn parse(text: &[u8], file: &Path, context: Context<'_>) -> Result<Config, ConfigError> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let is_dot = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let in_dot_folder = is_dot(folder);
+    let above = if in_dot_folder { folder.parent().unwrap_or(folder) } else { folder };
+    let workspace = context.workspace.unwrap_or(above);
+    let home = (context.env)("HOME").map(PathBuf::from);
+    let of_project = in_dot_folder || file.file_name().is_some_and(|name| name == ".mcp.json");
+    let of_project = of_project && home.as_deref() != Some(workspace) && !workspace.as_os_str().is_empty();
+    let cwd = of_project.then(|| workspace.to_owned());
+    let wrong = |detail: &str, line| ConfigError { file: file.to_owned(), detail: detail.to_owned(), line };
+    let lines = json::Lines::new(text);
+    let expander = |syntax| Expander { syntax, context, workspace, folder };
+    let is_toml = file.extension().is_some_and(|extension| extension == "toml");
+    let first = text.trim_ascii_start().first().copied();
+    if is_toml || (!matches!(first, Some(b'{' | b'/' | b'\xef')) && detect(text) == Some(Format::Codex)) {
+        let text = std::str::from_utf8(text)
+            .map_err(|error| wrong("it is not UTF-8", Some(lines.of(error.valid_up_to()))))?;
+        let expander = expander(Syntax::None);
+        let finish = |place: Place<'_>, draft: Result<Draft, Reason>| place.configured(&expander, draft);
+        let servers = codex::Reader { file, lines, cwd, finish: &finish }.servers(text)?;
+        return Ok(Config { file: file.to_owned(), format: Format::Codex, servers });
+    }
+    let plain = jsonc::plain(text);
+    Parser::new().scope(&plain, |parsed| {
+        let document = parsed.map_err(|error| {
+            let detail = error.to_string();
+            let detail = detail.split(" (byte ").next().unwrap_or_default();
+            wrong(&format!("it is not JSON: {detail}"), Some(lines.of(error.offset)))
+        })?;
+        let root = document.root();
+        let format = json::format(root).ok_or_else(|| wrong("it names no MCP servers", None))?;
+        let of_gemini = folder.file_name().is_some_and(|name| name == ".gemini" || name == ".qwen");
+        let expander = expander(match format {
+            Format::OpenCode => Syntax::Braces,
+            Format::McpServers if of_gemini => Syntax::BareDollar,
+            _ => Syntax::Dollar,
+        });
+        let finish = |place: Place<'_>, draft: Result<Draft, Reason>| place.configured(&expander, draft);
+        let servers = json::Reader { file, lines, cwd, finish: &finish }.servers(root, format);
+        Ok(Config { file: file.to_owned(), format, servers })
+    })
 }
