@@ -4,11 +4,16 @@
 use std::fmt::Write;
 
 /// A linear congruential generator (Knuth's constants). Fixed: the bodies follow from it.
-struct Lcg(u64);
+pub(crate) struct Lcg(u64);
 
 impl Lcg {
+    /// The sequence that a seed gives.
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// A number below `bound`.
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % bound
     }

@@ -1,12 +1,16 @@
 //! How fast the pass over a request is: full validation with UTF-8, the span of every value, the decoded
-//! length of every string; against `serde_json` on the same bytes in the same run.
+//! length of every string, and the anatomy read from them; against `serde_json` on the same bytes in the same
+//! run.
 //!
 //! `cargo bench -p deadweight-wire --bench footprint_pass` prints the table; with `-- --check` it fails when
-//! a bar is missed. Ratios only: the times are those of the machine. Each round measures every contender
-//! once, so that what else the machine does meets them alike; the figures are medians over the rounds.
+//! a bar is missed; a word picks the bodies that have it in their name. Ratios only: the times are those of
+//! the machine. Each round measures every contender once, in an order drawn anew, so that what else the machine
+//! does meets them alike; the figures are medians over the rounds.
 
 mod bodies;
 
+use deadweight_wire::Dialect;
+use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
 use serde::de::IgnoredAny;
 use std::hint::black_box;
@@ -21,9 +25,16 @@ struct Case {
     bars: Option<(f64, f64)>,
 }
 
-/// Median nanoseconds for one pass over a body.
+/// What is measured.
+const CONTENDERS: usize = 6;
+
+/// Median nanoseconds for one time over a body.
 struct Medians {
+    /// Parsing and anatomy.
     pass: f64,
+    /// Parsing alone.
+    tape: f64,
+    /// Parsing alone, with the scanner for every machine.
     portable: f64,
     ignored_any: f64,
     value: f64,
@@ -37,6 +48,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         return Ok(ExitCode::SUCCESS);
     }
     let check = arguments.iter().any(|argument| argument == "--check");
+    let only = arguments.iter().find(|argument| !argument.starts_with('-'));
     let schemas = bodies::schemas(1_000_000);
     let cases = [
         Case { name: "code 1 MB", body: bodies::code_request(1_000_000), bars: Some((2.0, 5.0)) },
@@ -47,26 +59,31 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         Case { name: "\\u escapes", body: bodies::beyond_ascii(1_000_000, true), bars: None },
     ];
     let mut out = std::io::stdout().lock();
+    writeln!(out, "{:37} MB/s {:34} | the pass, times as fast as", "", "")?;
     writeln!(
         out,
-        "{:16} {:>9} {:>8} {:>8} {:>10} {:>9} | times as fast as IgnoredAny   Value  memcpy",
-        "body", "bytes", "escapes", "MB/s", "IgnoredAny", "portable"
+        "{:15} {:>8} {:>8} {:>8} {:>8} {:>8} {:>10} {:>7} {:>7} | IgnoredAny  Value memcpy",
+        "body", "bytes", "escapes", "pass", "tape", "portable", "IgnoredAny", "Value", "memcpy"
     )?;
     let mut held = true;
-    for case in &cases {
+    for case in cases.iter().filter(|case| only.is_none_or(|only| case.name.contains(only.as_str()))) {
         let medians = measure(&case.body)?;
         let size = case.body.len() as f64;
         let escapes = case.body.iter().filter(|&&byte| byte == b'\\').count() as f64 / size;
+        let speed = |time: f64| 1e3 * size / time;
         let against = |other: f64| other / medians.pass;
         write!(
             out,
-            "{:16} {:>9} {:>6.2} % {:>8.0} {:>10.0} {:>9.0} | {:>27.2} {:>7.1} {:>7.2}",
+            "{:15} {:>8} {:>6.2} % {:>8.0} {:>8.0} {:>8.0} {:>10.0} {:>7.0} {:>7.0} | {:>10.2} {:>6.1} {:>6.2}",
             case.name,
             case.body.len(),
             100.0 * escapes,
-            1e3 * size / medians.pass,
-            1e3 * size / medians.ignored_any,
-            1e3 * size / medians.portable,
+            speed(medians.pass),
+            speed(medians.tape),
+            speed(medians.portable),
+            speed(medians.ignored_any),
+            speed(medians.value),
+            speed(medians.memcpy),
             against(medians.ignored_any),
             against(medians.value),
             against(medians.memcpy),
@@ -82,40 +99,60 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
 }
 
 fn measure(body: &[u8]) -> Result<Medians, Box<dyn std::error::Error>> {
-    let rounds = if body.len() > 10_000_000 { 11 } else { 101 };
-    let (mut fast, mut portable) = (Parser::new(), Parser::portable());
+    let rounds = if body.len() > 10_000_000 { 15 } else { 101 };
+    let (mut parser, mut plain, mut portable) = (Parser::new(), Parser::new(), Parser::portable());
     let mut copy = vec![0; body.len()];
-    let mut times: [Vec<f64>; 5] = Default::default();
-    let nodes = |parser: &mut Parser| {
-        parser.scope(black_box(body), |doc| doc.map(|doc| black_box(doc.root().span().len())))
-    };
-    // Once unmeasured: buffers grow, pages are touched.
+    let contenders: &mut [&mut dyn FnMut() -> Result<(), Box<dyn std::error::Error>>; CONTENDERS] = &mut [
+        &mut || {
+            parser.scope(black_box(body), |doc| {
+                black_box(Anatomy::read(doc?, Dialect::AnthropicMessages));
+                Ok(())
+            })
+        },
+        &mut || tape(&mut plain, body),
+        &mut || tape(&mut portable, body),
+        &mut || {
+            black_box(serde_json::from_slice::<IgnoredAny>(black_box(body))?);
+            Ok(())
+        },
+        &mut || {
+            black_box(serde_json::from_slice::<serde_json::Value>(black_box(body))?);
+            Ok(())
+        },
+        &mut || {
+            copy.copy_from_slice(black_box(body));
+            black_box(&copy);
+            Ok(())
+        },
+    ];
+    let mut order: [usize; CONTENDERS] = std::array::from_fn(|index| index);
+    let mut lcg = bodies::Lcg::new(1);
+    let mut times: [Vec<f64>; CONTENDERS] = Default::default();
+    // The first round is not counted: buffers grow, pages are touched.
     for round in 0..=rounds {
-        let started = Instant::now();
-        nodes(&mut fast)?;
-        let pass = started.elapsed();
-        let started = Instant::now();
-        nodes(&mut portable)?;
-        let by_portable = started.elapsed();
-        let started = Instant::now();
-        black_box(serde_json::from_slice::<IgnoredAny>(black_box(body))?);
-        let ignored_any = started.elapsed();
-        let started = Instant::now();
-        drop(black_box(serde_json::from_slice::<serde_json::Value>(black_box(body))?));
-        let value = started.elapsed();
-        let started = Instant::now();
-        copy.copy_from_slice(black_box(body));
-        black_box(&copy);
-        let memcpy = started.elapsed();
-        if round > 0 {
-            for (times, time) in times.iter_mut().zip([pass, by_portable, ignored_any, value, memcpy]) {
-                times.push(time.as_nanos() as f64);
+        // What runs before leaves caches and heap as it likes: each follows each.
+        for last in (1..CONTENDERS).rev() {
+            order.swap(last, lcg.below(last + 1));
+        }
+        for index in order {
+            let started = Instant::now();
+            contenders[index]()?;
+            if round > 0 {
+                times[index].push(started.elapsed().as_nanos() as f64);
             }
         }
     }
-    let [pass, portable, ignored_any, value, memcpy] = times.map(|mut times| {
+    let [pass, tape, portable, ignored_any, value, memcpy] = times.map(|mut times| {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     });
-    Ok(Medians { pass, portable, ignored_any, value, memcpy })
+    Ok(Medians { pass, tape, portable, ignored_any, value, memcpy })
+}
+
+/// Parsing alone.
+fn tape(parser: &mut Parser, body: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    parser.scope(black_box(body), |doc| {
+        black_box(doc?.root().kind());
+        Ok(())
+    })
 }

@@ -249,7 +249,10 @@ impl<'id, 'd> Reader<'id, 'd> {
                 vec![block]
             }
             Kind::Array => {
-                content.elements().map(|element| self.block(element, member, place, read)).collect()
+                // Nearly always one or two: a list that grew by itself would have room for four.
+                let mut blocks = Vec::with_capacity(content.elements().count());
+                blocks.extend(content.elements().map(|element| self.block(element, member, place, read)));
+                blocks
             }
             _ => vec![self.stray(content, member)],
         }

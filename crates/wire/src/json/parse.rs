@@ -2,8 +2,7 @@
 
 use super::error::{Error, ErrorKind};
 use super::text::{Portable, Scan};
-use super::value::{Document, Kind, Node};
-use std::marker::PhantomData;
+use super::value::{Document, Kind, Node, Tape};
 
 /// Parses JSON texts, keeping its buffer from one text to the next.
 #[derive(Debug, Default)]
@@ -33,7 +32,7 @@ impl Parser {
         f: impl for<'id, 'd> FnOnce(Result<Document<'id, 'd>, Error>) -> R,
     ) -> R {
         match self.run(bytes) {
-            Ok(()) => f(Ok(Document { bytes, nodes: &self.nodes, brand: PhantomData })),
+            Ok(()) => f(Ok(Document::new(&Tape { bytes, nodes: &self.nodes }))),
             Err(error) => f(Err(error)),
         }
     }
@@ -140,7 +139,7 @@ fn string<S: Scan>(scan: S, bytes: &[u8], at: usize, nodes: &mut Vec<Node>) -> R
     let text = scan.string(bytes, at + 1)?;
     nodes.push(Node {
         aux: (text.end - at - 1) as u32 - text.saved,
-        escaped: text.escaped,
+        escaped: text.saved != 0,
         lone_surrogate: text.lone_surrogate,
         ..Node::plain(Kind::String, at, text.end + 1)
     });

@@ -7,10 +7,8 @@ use super::error::{Error, ErrorKind};
 pub(super) struct Text {
     /// Offset of the closing quote.
     pub(super) end: usize,
-    /// How many bytes fewer the decoded string has than its escaped form.
+    /// How many bytes fewer the decoded string has than its escaped form; 0 only when nothing is escaped.
     pub(super) saved: u32,
-    /// Whether a backslash occurs.
-    pub(super) escaped: bool,
     /// Whether an escape names half of a surrogate pair.
     pub(super) lone_surrogate: bool,
 }
@@ -42,8 +40,6 @@ pub(super) struct Strings {
     /// As in [`Text`].
     pub(super) saved: u32,
     /// As in [`Text`].
-    pub(super) escaped: bool,
-    /// As in [`Text`].
     pub(super) lone_surrogate: bool,
 }
 
@@ -51,7 +47,7 @@ impl Strings {
     /// A scan that stands at the start of a string.
     #[inline(always)]
     pub(super) const fn new(start: usize) -> Self {
-        Self { at: start, checked: start, saved: 0, escaped: false, lone_surrogate: false }
+        Self { at: start, checked: start, saved: 0, lone_surrogate: false }
     }
 
     /// Scans what is left, 8 bytes at a time.
@@ -63,7 +59,7 @@ impl Strings {
             self.at = stop;
             match bytes.get(stop) {
                 Some(b'"') => break,
-                Some(b'\\') => self.escape(bytes)?,
+                Some(b'\\') => self.escapes(bytes)?,
                 Some(_) => return Err(self.fault(bytes, stop, ErrorKind::ControlCharacter)),
                 None => return Err(self.fault(bytes, stop, ErrorKind::UnexpectedEnd)),
             }
@@ -79,12 +75,11 @@ impl Strings {
     /// The result, when [`Self::at`] is the closing quote.
     #[inline(always)]
     pub(super) const fn text(self) -> Text {
-        Text { end: self.at, saved: self.saved, escaped: self.escaped, lone_surrogate: self.lone_surrogate }
+        Text { end: self.at, saved: self.saved, lone_surrogate: self.lone_surrogate }
     }
 
     /// Takes the escape whose backslash is at [`Self::at`], and every escape that follows it at once.
-    pub(super) fn escape(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.escaped = true;
+    pub(super) fn escapes(&mut self, bytes: &[u8]) -> Result<(), Error> {
         while bytes.get(self.at) == Some(&b'\\') {
             let escape = self.at + 1;
             match bytes.get(escape) {
@@ -132,19 +127,35 @@ impl Strings {
 }
 
 /// Reads four hexadecimal digits.
+#[inline]
 fn hex4(bytes: &[u8], at: usize) -> Result<u32, Error> {
-    let mut unit = 0;
-    for offset in at..at + 4 {
-        let Some(&byte) = bytes.get(offset) else {
-            return Err(Error { offset: bytes.len(), kind: ErrorKind::UnexpectedEnd });
-        };
-        let Some(digit) = (byte as char).to_digit(16) else {
-            return Err(Error { offset, kind: ErrorKind::InvalidEscape });
-        };
-        unit = unit * 16 + digit;
+    if let Some(&[a, b, c, d]) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let [a, b, c, d] = [a, b, c, d].map(|byte| u32::from(HEX_DIGITS[usize::from(byte)]));
+        if (a | b | c | d) < 16 {
+            return Ok(a << 12 | b << 8 | c << 4 | d);
+        }
     }
-    Ok(unit)
+    for offset in at..at + 4 {
+        match bytes.get(offset) {
+            Some(byte) if byte.is_ascii_hexdigit() => {}
+            Some(_) => return Err(Error { offset, kind: ErrorKind::InvalidEscape }),
+            None => break,
+        }
+    }
+    Err(Error { offset: bytes.len(), kind: ErrorKind::UnexpectedEnd })
 }
+
+/// The value of each byte as a hexadecimal digit; 16 or more for those that are none.
+const HEX_DIGITS: [u8; 256] = {
+    let mut table = [0xFF; 256];
+    let mut value = 0;
+    while value < 16 {
+        table[b"0123456789abcdef"[value] as usize] = value as u8;
+        table[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    table
+};
 
 /// Whether the second half of a surrogate pair stands at `at`.
 fn low_surrogate_follows(bytes: &[u8], at: usize) -> bool {

@@ -44,7 +44,7 @@ impl Node {
     }
 }
 
-const _: () = assert!(size_of::<Node>() == 16);
+const _: () = assert!(size_of::<Node>() == 16 && size_of::<Option<Value<'_, '_>>>() == 16);
 
 /// Makes the types of one [`Document`] differ from those of every other.
 pub(crate) type Brand<'id> = PhantomData<fn(&'id ()) -> &'id ()>;
@@ -95,18 +95,34 @@ impl<'id> Span<'id> {
     }
 }
 
-/// A text that was parsed, and where everything in it lies. Made by [`Parser::scope`](super::Parser::scope).
-#[derive(Debug, Clone, Copy)]
-pub struct Document<'id, 'd> {
+/// A text and its nodes.
+#[derive(Debug)]
+pub(crate) struct Tape<'d> {
     pub(crate) bytes: &'d [u8],
     pub(crate) nodes: &'d [Node],
-    pub(crate) brand: Brand<'id>,
+}
+
+/// A text that was parsed, and where everything in it lies. Made by [`Parser::scope`](super::Parser::scope).
+/// One pointer wide, since every [`Value`] carries it.
+#[derive(Debug, Clone, Copy)]
+pub struct Document<'id, 'd> {
+    tape: &'d Tape<'d>,
+    brand: Brand<'id>,
 }
 
 impl<'id, 'd> Document<'id, 'd> {
+    /// The brand is new wherever `'id` is one that nothing else shares.
+    pub(super) const fn new(tape: &'d Tape<'d>) -> Self {
+        Self { tape, brand: PhantomData }
+    }
+
+    pub(crate) const fn nodes(&self) -> &'d [Node] {
+        self.tape.nodes
+    }
+
     /// The whole text.
     pub const fn bytes(&self) -> &'d [u8] {
-        self.bytes
+        self.tape.bytes
     }
 
     /// The value that the text holds.
@@ -116,7 +132,7 @@ impl<'id, 'd> Document<'id, 'd> {
 
     /// The bytes of a span of this document.
     pub fn slice(&self, span: Span<'id>) -> &'d [u8] {
-        self.bytes.get(span.range()).unwrap_or_default()
+        self.tape.bytes.get(span.range()).unwrap_or_default()
     }
 
     /// The text of a span of this document. (The document is UTF-8; a span always ends at a character.)
@@ -134,7 +150,7 @@ pub struct Value<'id, 'd> {
 
 impl<'id, 'd> Value<'id, 'd> {
     fn node(&self) -> Node {
-        self.doc.nodes.get(self.index as usize).copied().unwrap_or(Node::plain(Kind::Null, 0, 0))
+        self.doc.tape.nodes.get(self.index as usize).copied().unwrap_or(Node::plain(Kind::Null, 0, 0))
     }
 
     /// The document this value belongs to.
@@ -184,9 +200,13 @@ impl<'id, 'd> Value<'id, 'd> {
     /// Whether the value is the string `text`.
     pub fn is_str(&self, text: &str) -> bool {
         let node = self.node();
-        node.kind == Kind::String
-            && node.aux as usize == text.len()
-            && self.as_str().is_some_and(|own| own == text)
+        if node.kind != Kind::String || node.aux as usize != text.len() {
+            return false;
+        }
+        if node.escaped {
+            return self.as_str().is_some_and(|own| own == text);
+        }
+        self.doc.slice(Span::new(node.start + 1, node.end - 1)) == text.as_bytes()
     }
 
     /// For `true` and `false`, which.

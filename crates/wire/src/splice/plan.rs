@@ -21,7 +21,7 @@ pub(super) fn cuts(
         let touch = plan.add(doc, &change.action, place).map_err(|reason| SpliceError { reason, offset })?;
         touched.push((place.index, touch));
     }
-    check_overlap(doc.nodes, touched)?;
+    check_overlap(doc.nodes(), touched)?;
     let mut cuts = plan.singles;
     for (container, appended) in plan.containers {
         container_cuts(doc, container, &appended, &plan.slots, &mut cuts);
@@ -66,17 +66,17 @@ fn places(doc: Document<'_, '_>, changes: &[Change<'_>]) -> Result<Vec<Place>, S
     let mut wanted = Vec::with_capacity(changes.len());
     for (number, Change { span, .. }) in changes.iter().enumerate() {
         let index = doc
-            .nodes
+            .nodes()
             .binary_search_by_key(&span.start(), |node| node.start as usize)
             .map_err(|_| not_a_value(*span))?;
         wanted.push((index, number));
     }
     wanted.sort_unstable();
-    let roles = roles(doc.nodes, wanted.iter().map(|&(index, _)| index));
+    let roles = roles(doc.nodes(), wanted.iter().map(|&(index, _)| index));
     let mut places: Vec<(usize, Place)> = Vec::with_capacity(changes.len());
     for ((index, number), role) in wanted.into_iter().zip(roles) {
         let span = changes[number].span;
-        let end_of = |index: usize| doc.nodes.get(index).map(|node| node.end as usize);
+        let end_of = |index: usize| doc.nodes().get(index).map(|node| node.end as usize);
         let whole = end_of(index) == Some(span.end());
         let entry = matches!(role, Role::Key { .. }) && end_of(index + 1) == Some(span.end());
         if !entry && (!whole || matches!(role, Role::Key { .. })) {
@@ -181,22 +181,22 @@ impl<'c> Plan<'c> {
             Action::Replace(text) => {
                 if let Role::Element { array } = role {
                     self.slot(array, index).itself = Fate::Replaced(text);
-                } else if let Some(node) = doc.nodes.get(index as usize) {
+                } else if let Some(node) = doc.nodes().get(index as usize) {
                     self.singles
                         .push(Cut { range: node.start as usize..node.end as usize, text: text.clone() });
                 }
-                Ok(Touch::Covers(after(doc.nodes, index)))
+                Ok(Touch::Covers(after(doc.nodes(), index)))
             }
             Action::Remove => match role {
                 Role::Root => Err(Reason::RemovesRoot),
                 Role::EntryValue => Err(Reason::RemovesEntryValue),
                 Role::Element { array } => {
                     self.slot(array, index).itself = Fate::Removed;
-                    Ok(Touch::Covers(after(doc.nodes, index)))
+                    Ok(Touch::Covers(after(doc.nodes(), index)))
                 }
                 Role::Key { object } => {
                     self.slot(object, index).itself = Fate::Removed;
-                    Ok(Touch::Covers(after(doc.nodes, index + 1)))
+                    Ok(Touch::Covers(after(doc.nodes(), index + 1)))
                 }
             },
             Action::InsertBefore(text) | Action::InsertAfter(text) => {
@@ -212,7 +212,7 @@ impl<'c> Plan<'c> {
             }
             Action::Append(text) => {
                 let array = |node: &Node| node.kind == Kind::Array;
-                if entry || !doc.nodes.get(index as usize).is_some_and(array) {
+                if entry || !doc.nodes().get(index as usize).is_some_and(array) {
                     return Err(Reason::NotAnArray);
                 }
                 self.containers.entry(index).or_default().push(text);
@@ -244,8 +244,8 @@ fn container_cuts(
     slots: &BTreeMap<u32, Slot<'_>>,
     cuts: &mut Vec<Cut>,
 ) {
-    let Some(node) = doc.nodes.get(container as usize) else { return };
-    let children = children(doc.nodes, container);
+    let Some(node) = doc.nodes().get(container as usize) else { return };
+    let children = children(doc.nodes(), container);
     let Some(last) = children.len().checked_sub(1) else {
         let inside = node.start as usize + 1;
         cuts.push(Cut { range: inside..inside, text: appended.join(&b","[..]) });
