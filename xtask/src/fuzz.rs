@@ -55,7 +55,14 @@ fn one(target: &str, seconds: u32) -> Result {
     fuzz.env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", place::target().join("fuzz"));
     fuzz.args(["fuzz", "run", "--fuzz-dir", "fuzz", target]).arg(&corpus).arg(&seeds);
     // Limits that a slow or greedy input breaks; the log is kept short.
-    fuzz.args(["--", "-timeout=10", "-rss_limit_mb=2048", "-max_len=16384", "-print_final_stats=1"]);
+    fuzz.args([
+        "--",
+        "-timeout=10",
+        "-rss_limit_mb=2048",
+        "-max_len=16384",
+        "-print_final_stats=1",
+        "-verbosity=0",
+    ]);
     fuzz.arg(format!("-max_total_time={seconds}"));
     shell::run(&mut fuzz)
 }

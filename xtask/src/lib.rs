@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+pub mod bench;
 pub mod ci;
 pub mod fixtures;
 pub mod fuzz;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Result, ci, fixtures, fuzz, test};
+use xtask::{Result, bench, ci, fixtures, fuzz, test};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -27,15 +27,16 @@ enum Chore {
     Ci,
     /// Run the fuzz targets, each for a while, from the committed seeds
     Fuzz(fuzz::Arguments),
+    /// Measure speed and memory, as ratios and medians taken in one run
+    ///
+    /// On a quiet machine. Each bench prints its table and whether its bars hold.
+    Bench(bench::Arguments),
     /// Record what real clients send, into the ignored folder `recorded/`
     ///
     /// Installs the clients with exact versions into the user's cache, runs each headless with an empty HOME and dummy
     /// keys against a scripted provider and a scripted MCP server on loopback, and writes down every request, keys left
     /// out. The tests named `recorded` then read that folder.
     Fixtures(fixtures::Arguments),
-    /// The MCP server that the recorded clients are given
-    #[command(hide = true)]
-    FixturesServer,
 }
 
 fn main() -> ExitCode {
@@ -43,8 +44,8 @@ fn main() -> ExitCode {
         Chore::Test(arguments) => test::run(&arguments),
         Chore::Ci => ci::run(),
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
+        Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Fixtures(arguments) => fixtures::run(&arguments),
-        Chore::FixturesServer => fixtures::serve_stdio(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

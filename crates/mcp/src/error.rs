@@ -489,10 +489,6 @@ impl Failure {
             }
             Reason::HttpStatus { status: 429 | 500..=599, .. } => "again later".to_owned(),
             Reason::RedirectedElsewhere { to } => format!("if you trust that address: --url {to}"),
-            Reason::Unreachable { detail } if detail.contains("certificate") => {
-                "trust its issuer: add it to the system's certificates, or name it in SSL_CERT_FILE"
-                    .to_owned()
-            }
             Reason::Unreachable { .. } => "check that the server runs, and its address and port".to_owned(),
             Reason::UnsetVariable { name, .. } => {
                 format!("export {name}=…, or write a default: ${{{name}:-…}}")

@@ -241,8 +241,7 @@ impl Shared {
                 let Some(name) = request.header("mcp-session-id") else {
                     return whole(400, "text/plain", "Mcp-Session-Id is missing");
                 };
-                let number = name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(1usize);
-                let life = self.http().session_lives.get(number - 1).copied().unwrap_or(usize::MAX);
+                let life = self.http().session_life.unwrap_or(usize::MAX);
                 match state.sessions.get_mut(name) {
                     Some(seen) if *seen < life => *seen += 1,
                     _ => return whole(404, "text/plain", "Session not found"),

@@ -146,8 +146,8 @@ pub struct HttpScript {
     pub cut: bool,
     /// Whether there are sessions, which every request but `initialize` must name.
     pub session: bool,
-    /// How many requests the first, the second, … session lives; the others live for ever.
-    pub session_lives: Vec<usize>,
+    /// How many requests a session lives; for ever if absent.
+    pub session_life: Option<usize>,
     /// The `WWW-Authenticate` of a 401 for everybody without `Authorization: Bearer good`.
     pub auth: Option<String>,
     /// A redirect for every request to `/`: status and location.

@@ -1,0 +1,85 @@
+//! `cargo xtask bench`: how fast, as ratios taken in one run.
+
+mod measure;
+mod pricing;
+mod servers;
+
+use clap::ValueEnum;
+
+use crate::shell::{self, cargo};
+use crate::{Context, Failure, Result, place, say};
+
+use std::path::PathBuf;
+
+/// What `cargo xtask bench` can be told.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The benches to run; all of them when none is named
+    #[arg(value_enum)]
+    names: Vec<Bench>,
+    /// Fail when a bar is missed; without it, misses are only shown
+    #[arg(long)]
+    check: bool,
+}
+
+/// A bench.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Bench {
+    /// The pass over a request's bytes, against `serde_json` on the same bytes
+    Pass,
+    /// The whole command pricing a dump of 200 tools, by estimator: time and memory
+    Pricing,
+    /// The whole command asking twenty slow servers, against the slowest alone
+    Servers,
+}
+
+/// Runs the benches.
+///
+/// # Errors
+///
+/// When something does not build or run; with `--check`, when a bar is missed.
+pub fn run(arguments: &Arguments) -> Result {
+    let benches = if arguments.names.is_empty() { Bench::value_variants() } else { &arguments.names };
+    let mut missed = Vec::new();
+    for bench in benches {
+        let held = match bench {
+            Bench::Pass => pass(arguments.check).map(|()| true),
+            Bench::Pricing => pricing::run(),
+            Bench::Servers => servers::run(),
+        };
+        let name = bench.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        if !held.context(format_args!("bench {name}"))? {
+            missed.push(name);
+        }
+        crate::print("");
+    }
+    match missed.as_slice() {
+        [] => Ok(()),
+        _ if !arguments.check => {
+            say(format_args!("missed: {}", missed.join(", ")));
+            Ok(())
+        }
+        _ => Err(Failure::new(format!("missed: {}", missed.join(", ")))),
+    }
+}
+
+/// The bench that lies with the parser itself.
+fn pass(check: bool) -> Result {
+    let mut bench = cargo();
+    bench.args(["bench", "--locked", "--quiet", "--package", "deadweight-wire", "--bench", "footprint_pass"]);
+    if check {
+        bench.args(["--", "--check"]);
+    }
+    shell::run(&mut bench)
+}
+
+/// The command as people run it: built for release.
+fn release() -> Result<PathBuf> {
+    shell::run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "deadweight-cli"]))?;
+    Ok(place::target().join("release/deadweight"))
+}
+
+/// `holds` or `MISSES`, for a table.
+fn verdict(holds: bool) -> &'static str {
+    if holds { "holds" } else { "MISSES" }
+}
