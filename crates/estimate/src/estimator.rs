@@ -81,10 +81,6 @@ pub trait Estimator: Send + Sync {
     /// How it counts.
     fn counting(&self) -> Counting<'_>;
 
-    /// Loads now what the first count would otherwise load: a vocabulary takes tens of milliseconds, which a
-    /// caller can spend on another thread while it waits for something else. Does nothing for ratios.
-    fn prepare(&self) {}
-
     /// The tokens of one text on its own.
     fn count(&self, surface: Surface, text: &str) -> Tokens<Estimated> {
         Tokens::new(match self.counting() {

@@ -102,14 +102,6 @@ fn special_tokens_are_ordinary_text() {
     }
 }
 
-#[test]
-fn a_vocabulary_loaded_ahead_counts_the_same() {
-    let text = "loaded once, counted twice";
-    let before = TextCounter::count(&o200k(), text);
-    o200k().prepare();
-    assert_eq!(TextCounter::count(&o200k(), text), before);
-}
-
 #[derive(serde::Deserialize)]
 struct List {
     tools: Vec<Tool>,
