@@ -98,6 +98,28 @@ impl fmt::Display for ProvenanceKind {
 /// assert_eq!((estimated + other).get(), 42);
 /// ```
 ///
+/// Nor are they summed or compared; this compiles,
+///
+/// ```
+/// use deadweight_estimate::{Estimated, Tokens};
+/// let (first, second) = (Tokens::<Estimated>::new(40), Tokens::<Estimated>::new(2));
+/// assert!([first, second].into_iter().sum::<Tokens<Estimated>>() > first);
+/// ```
+///
+/// and neither of these does:
+///
+/// ```compile_fail,E0308
+/// use deadweight_estimate::{Estimated, Forecast, Tokens};
+/// let (first, second) = (Tokens::<Estimated>::new(40), Tokens::<Forecast>::new(2));
+/// assert!(second > first);
+/// ```
+///
+/// ```compile_fail,E0277
+/// use deadweight_estimate::{Estimated, Tokens, Witnessed};
+/// let (first, second) = (Tokens::<Estimated>::new(40), Tokens::<Estimated>::new(2));
+/// assert!([first, second].into_iter().sum::<Tokens<Witnessed>>().get() > 40);
+/// ```
+///
 /// Serialised, it is the bare number; the document around it says the provenance once ([`Stamp`]).
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tokens<P: Provenance>(u64, PhantomData<P>);
