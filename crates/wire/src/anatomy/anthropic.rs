@@ -29,6 +29,7 @@ impl<'id, 'd> Reader<'id, 'd> {
         match tools {
             Some(tools) if tools.kind() == Kind::Array => {
                 self.member(Slice::Tools, tools);
+                self.out.tools.reserve(tools.elements().count());
                 for tool in tools.elements() {
                     self.anthropic_tool(tool);
                 }
@@ -39,6 +40,7 @@ impl<'id, 'd> Reader<'id, 'd> {
         match messages {
             Some(messages) if messages.kind() == Kind::Array => {
                 self.begin_list();
+                self.expect_messages(messages);
                 for message in messages.elements() {
                     self.anthropic_message(message);
                 }

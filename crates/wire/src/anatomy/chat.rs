@@ -16,6 +16,7 @@ impl<'id, 'd> Reader<'id, 'd> {
             Some(messages) if messages.kind() == Kind::Array => {
                 self.begin_list();
                 let mut leading = true;
+                self.expect_messages(messages);
                 for message in messages.elements() {
                     leading = self.chat_message(message, leading);
                 }

@@ -75,6 +75,7 @@ impl<'id, 'd> Reader<'id, 'd> {
         self.begin_list();
         match contents {
             Some(contents) if contents.kind() == Kind::Array => {
+                self.expect_messages(contents);
                 for content in contents.elements() {
                     self.gemini_content(content);
                 }

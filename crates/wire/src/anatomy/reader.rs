@@ -393,6 +393,14 @@ impl<'id, 'd> Reader<'id, 'd> {
         self.piece(slice, value, self.list);
     }
 
+    /// Makes room for as many messages as `list` has elements. A list that grows among the blocks of its
+    /// messages leaves holes in the heap: an anatomy of a request of 1 MB then takes 1.6 times as long.
+    pub(super) fn expect_messages(&mut self, list: Value<'id, 'd>) {
+        let count = list.elements().count();
+        self.out.messages.reserve(count);
+        self.pieces.reserve(count);
+    }
+
     /// A message, once it has been read.
     pub(super) fn message(&mut self, value: Value<'id, 'd>, role: Role, blocks: Vec<Block<'id, 'd>>) {
         self.out.messages.push(Message { value, role, slice: Slice::History, blocks });

@@ -45,6 +45,7 @@ impl<'id, 'd> Reader<'id, 'd> {
             Some(input) if input.kind() == Kind::Array => {
                 self.begin_list();
                 let mut leading = true;
+                self.expect_messages(input);
                 for item in input.elements() {
                     leading = self.item(item, leading);
                 }
