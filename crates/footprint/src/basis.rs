@@ -55,6 +55,10 @@ const FRAMING_BYTES: &str = "the fields' bytes, nothing between them; tokens are
 const FRAMING_TEXT: &str =
     "name, newline, description, newline, schema as one text a tool; tokens are the sum over the tools";
 
+/// What a tokenizer reads of memory files and skills.
+const FRAMING_SECTIONS: &str =
+    "each section of a file, and `name: description` of a skill, as one text; tokens are the sum over them";
+
 impl Basis {
     /// The basis of a catalogue priced by `estimator`.
     pub fn of_catalogue(estimator: &dyn Estimator) -> Self {
@@ -77,6 +81,23 @@ impl Basis {
             ],
             &["ids", "roles", "JSON framing", "deferred tools that nothing has loaded"],
         )
+    }
+
+    /// The basis of memory files and skills priced by `estimator`.
+    pub fn of_memory(estimator: &dyn Estimator) -> Self {
+        let basis = Self::new(
+            estimator,
+            &["memory files as they stand", "name and description of skills as they are listed"],
+            &[
+                "what an agent puts around them: paths, headings, tags",
+                "skills' bodies",
+                "rules tied to paths",
+            ],
+        );
+        match estimator.counting() {
+            Counting::Ratio(_) => basis,
+            Counting::Text(_) => Self { framing: FRAMING_SECTIONS, ..basis },
+        }
     }
 
     fn new(

@@ -3,6 +3,7 @@
 //! - [`catalogue`]: what a set of MCP servers adds to every request.
 //! - [`request`]: what one captured request carries.
 //! - [`compare`]: two footprints side by side.
+//! - [`memory`]: what memory files and skills add to every request.
 //! - [`advice`]: what could be sent less, and what that would save.
 //! - [`origin`]: whose a tool is.
 //!
@@ -13,6 +14,7 @@ pub mod advice;
 mod basis;
 pub mod catalogue;
 pub mod compare;
+pub mod memory;
 pub mod origin;
 pub mod request;
 
