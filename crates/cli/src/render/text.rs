@@ -7,8 +7,8 @@ use super::table::{Cell, Column, Table, wrap};
 use super::words;
 use crate::settings::Screen;
 use deadweight_footprint::Price;
-use deadweight_footprint::advice::AdviceKind;
-use deadweight_footprint::catalogue::CatalogueFootprint;
+use deadweight_footprint::advice::{AdviceKind, Rule};
+use deadweight_footprint::catalogue::{AnomalyKind, CatalogueFootprint};
 
 /// How a report is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -191,15 +191,22 @@ fn advice(report: &CatalogueFootprint, view: &View) -> String {
             }
         }
     }
-    if !report.anomalies.is_empty() {
-        out.push_str(&paint_lines(&view.sentence(&anomalies(report)), NEEDS_YOU));
+    let odd = anomalies(report);
+    if !odd.is_empty() {
+        out.push_str(&paint_lines(&view.sentence(&format!("Odd in this list: {odd}.")), NEEDS_YOU));
     }
     out
 }
 
 /// What is odd in the list, by kind, with the first names.
 fn anomalies(report: &CatalogueFootprint) -> String {
-    let mut kinds: Vec<_> = report.anomalies.iter().map(|anomaly| anomaly.kind).collect();
+    // What the advice says already is not said again.
+    let advised = |kind: AnomalyKind| {
+        kind == AnomalyKind::DuplicateName
+            && report.advice.iter().any(|entry| entry.rule == Rule::DuplicateName)
+    };
+    let mut kinds: Vec<_> =
+        report.anomalies.iter().map(|anomaly| anomaly.kind).filter(|&kind| !advised(kind)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let parts: Vec<String> = kinds
@@ -220,7 +227,7 @@ fn anomalies(report: &CatalogueFootprint) -> String {
             format!("{} ({}{more})", words::anomaly(kind), named.join(", "))
         })
         .collect();
-    format!("Odd in this list: {}.", parts.join("; "))
+    parts.join("; ")
 }
 
 /// Paints each line of a text, so that no style runs over an end of line.

@@ -41,6 +41,18 @@ pub(crate) fn headline(report: &CatalogueFootprint, window: Option<u64>) -> Vec<
         [only] => title(&only.server, only.name.as_deref(), only.version.as_deref()),
         many => count(many.len() as u64, "server", "servers"),
     };
+    let failed = report.failures.len() as u64;
+    let whose = match failed {
+        0 => whose,
+        _ => {
+            let measured = report.servers.len() as u64;
+            format!(
+                "{} of {}",
+                super::number::thousands(measured),
+                count(measured + failed, "server", "servers")
+            )
+        }
+    };
     let mut parts = vec![
         whose,
         count(report.tool_count, "tool", "tools"),
@@ -78,11 +90,11 @@ pub(crate) fn also_served(report: &CatalogueFootprint) -> Vec<String> {
 pub(crate) fn rule(rule: Rule, tools: u64) -> String {
     let tools = count(tools, "tool", "tools");
     match rule {
-        Rule::DuplicateName => format!("one name listed more than once: {tools}"),
+        Rule::DuplicateName => format!("{tools} listed more than once"),
         Rule::TopLevelCombinator => {
-            format!("oneOf, anyOf or allOf at the top of the schema: {tools} (Anthropic refuses them)")
+            format!("oneOf, anyOf or allOf at the top of the schema in {tools} (Anthropic refuses them)")
         }
-        Rule::LongName => format!("names over 64 characters with a client's prefix: {tools}"),
+        Rule::LongName => format!("names over 64 characters with a client's prefix in {tools}"),
         Rule::LongDescription => format!("descriptions over 2,048 characters in {tools}"),
         Rule::SchemaUri => format!("`$schema` in {tools}"),
         Rule::UnusedDefinitions => format!("definitions that nothing refers to in {tools}"),
@@ -90,18 +102,20 @@ pub(crate) fn rule(rule: Rule, tools: u64) -> String {
         Rule::LongEnum => format!("long enums in {tools}"),
         Rule::RepeatedParameter => format!("descriptions that repeat their parameters in {tools}"),
         Rule::DerivedTitle => format!("titles that only repeat a name in {tools}"),
-        Rule::DefaultKeyword => format!("keywords that hold without being said in {tools}"),
+        Rule::DefaultKeyword => format!("keywords that change nothing in {tools}"),
         Rule::OutputSchema => format!("output schemas of {tools}"),
         _ => format!("{rule:?} in {tools}"),
     }
 }
 
-/// The advice of one kind, one sentence part a rule, servers added up, the most tokens first.
+/// What would save, whatever else it is for, or what breaks: one part of a sentence a rule, servers added up,
+/// the most tokens first.
 pub(crate) fn advice_by_rule(advice: &[Advice], kind: AdviceKind) -> Vec<String> {
     let mut rules: BTreeMap<Rule, (u64, Tokens<Estimated>)> = BTreeMap::new();
-    for entry in
-        advice.iter().filter(|entry| entry.kind == kind && (entry.in_floor || kind == AdviceKind::Breaks))
-    {
+    for entry in advice.iter().filter(|entry| match kind {
+        AdviceKind::Saves => entry.in_floor && entry.tokens.get() > 0,
+        AdviceKind::Breaks => entry.kind == kind,
+    }) {
         let sum = rules.entry(entry.rule).or_default();
         sum.0 += entry.tool_count;
         sum.1 += entry.tokens;

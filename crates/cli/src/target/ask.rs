@@ -27,7 +27,8 @@ pub(crate) fn ask(specs: &[ServerSpec], asking: Asking) -> Result<Vec<Result<Lis
         return Ok(Vec::new());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        Trouble::unmeasured("the servers could not be asked").at("system", error.to_string())
+        Trouble::unmeasured("the servers could not be asked")
+            .at("system", crate::target::file::system(&error))
     })?;
     let line = Line::new(specs, asking.progress);
     let options = Options::default().with_timeout(asking.timeout);
@@ -174,7 +175,7 @@ pub(crate) fn odd(listing: &Listing) -> Vec<String> {
     for anomaly in &listing.anomalies {
         match anomaly {
             Anomaly::StdoutNoise { lines, sample } => out.push(format!(
-                "{} wrote {} to stdout that are not protocol; strict clients refuse that: {sample}",
+                "{} wrote to stdout what is no protocol message ({}; strict clients refuse that): {sample}",
                 listing.label,
                 count(*lines as u64, "line", "lines")
             )),

@@ -64,6 +64,14 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Trouble> {
     Ok(bytes)
 }
 
+/// What the operating system said, without its number.
+pub(crate) fn system(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
+}
+
 fn unreadable(path: &Path, error: &io::Error) -> Trouble {
     let name = shown(path);
     match error.kind() {
@@ -85,16 +93,17 @@ fn unreadable(path: &Path, error: &io::Error) -> Trouble {
                 Trouble::unmeasured("the target is a directory, not a file").at("target", name.clone());
             match project_configs(path).first() {
                 Some(config) => trouble.attempt(format!("deadweight footprint {}", config.display())),
-                None => trouble.attempt("name the file in it that is to be priced (there is no MCP config that would be found by itself)"),
+                None => trouble.attempt("name the file in it that is to be priced; it holds no MCP config"),
             }
         }
         io::ErrorKind::PermissionDenied => Trouble::unmeasured("the target may not be read")
             .at("target", name)
-            .at("system", error.to_string())
+            .at("system", system(error))
             .attempt("give yourself the right to read it, or name another file"),
         _ => Trouble::unmeasured("the target could not be read")
             .at("target", name)
-            .at("system", error.to_string()),
+            .at("system", system(error))
+            .attempt("name a plain file, or give its text on standard input: deadweight footprint -"),
     }
 }
 

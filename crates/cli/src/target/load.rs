@@ -5,6 +5,7 @@ use super::recognise::{Hints, TargetKind, recognise};
 use crate::exit::{Exit, Trouble};
 use deadweight_footprint::catalogue::Server;
 use deadweight_mcp::ServerSpec;
+use deadweight_mcp::config::{self, Context, process_env};
 use deadweight_wire::Dialect;
 use deadweight_wire::definition::listed;
 use deadweight_wire::json::Parser;
@@ -77,7 +78,7 @@ impl Loaded {
         match kind {
             TargetKind::Tools => {
                 if tools.is_empty() {
-                    self.notes.push(format!("{}: the list is empty", file::shown(path)));
+                    self.warnings.push(format!("{} lists no tools", file::shown(path)));
                 }
                 let source = Some(file::shown(path));
                 self.servers.push(Server { label, tools, source, ..Server::default() });
@@ -85,9 +86,57 @@ impl Loaded {
             TargetKind::Request(dialect) => {
                 self.bodies.push(Body { label: file::shown(path), dialect, bytes })
             }
-            TargetKind::Config => {
-                return Err(Trouble::unmeasured("not yet").at("target", file::shown(path)));
+            TargetKind::Config => self.config(path, &bytes, name)?,
+        }
+        Ok(())
+    }
+
+    /// Takes the servers of a config: those that can be asked, those that cannot, and a word about those that
+    /// are switched off.
+    fn config(&mut self, path: &Path, bytes: &[u8], name: Option<&str>) -> Result<(), Trouble> {
+        let shown = file::shown(path);
+        let context = Context { env: &process_env, workspace: None };
+        let named = if file::is_stdin(path) { Path::new("standard input") } else { path };
+        let config = config::parse(bytes, named, context).map_err(|error| Trouble::from(error.explain()))?;
+        if name.is_some() && config.servers.len() != 1 {
+            return Err(Trouble::usage("--name labels one server, not those of a config")
+                .at("target", shown)
+                .at("servers", config.servers.len().to_string())
+                .attempt("leave out --name: a config's servers are labelled by their keys"));
+        }
+        let mut off = 0;
+        let all = config.servers.len();
+        let labels: Vec<String> = config.servers.iter().map(|configured| configured.label.clone()).collect();
+        for configured in config.servers {
+            // One label in two projects is two servers.
+            let twice = labels.iter().filter(|label| **label == configured.label).count() > 1;
+            let label = match (name, configured.project) {
+                (Some(name), _) => name.to_owned(),
+                (None, Some(project)) if twice => format!("{} ({project})", configured.label),
+                (None, _) => configured.label,
+            };
+            match configured.server {
+                config::Server::Ready(spec) => self.specs.push(spec.named(label)),
+                config::Server::Faulty(error) => {
+                    self.failed.push(Failed { label, trouble: Trouble::from(error.explain()) });
+                }
+                config::Server::Disabled => {
+                    off += 1;
+                    let line = configured.line;
+                    self.warnings
+                        .push(format!("`{label}` is switched off ({shown}, line {line}) and is not asked"));
+                }
             }
+        }
+        if all == off {
+            let what = if all == 0 {
+                "the config names no servers"
+            } else {
+                "every server of the config is switched off"
+            };
+            return Err(Trouble::unmeasured(what)
+                .at("target", shown)
+                .attempt("name a config with servers, or put the command of one after `--`"));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::file::shown;
 use super::place::Place;
 use crate::args::KindArg;
 use crate::exit::Trouble;
+use deadweight_mcp::config;
 use deadweight_wire::Dialect;
 use deadweight_wire::definition::listed;
 use deadweight_wire::json::{Document, Error, ErrorKind, Kind, Value};
@@ -44,15 +45,23 @@ pub(crate) fn recognise(
 ) -> Result<Recognised, Trouble> {
     let found = |kind, because| Ok(Recognised { kind, because });
     if hints.kind == Some(KindArg::Config) {
-        return found(TargetKind::Config, "--as config");
+        return match document {
+            Ok(document) if config::detect(bytes).is_none() => Err(mismatch(
+                path,
+                KindArg::Config,
+                "`mcpServers`, VS Code's `servers`, opencode's `mcp`, or Codex TOML",
+                document.root(),
+            )),
+            _ => found(TargetKind::Config, "--as config"),
+        };
     }
     if hints.kind.is_none() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
         return found(TargetKind::Config, "its name ends in .toml");
     }
     let root = match document {
         Ok(document) => document.root(),
-        Err(error) if hints.kind.is_none() && with_comments(path, bytes, error) => {
-            return found(TargetKind::Config, "it is JSON with comments");
+        Err(_) if hints.kind.is_none() && config::detect(bytes).is_some() => {
+            return found(TargetKind::Config, "it is a config with comments, or TOML");
         }
         Err(error) => return Err(not_json(path, bytes, error)),
     };
@@ -101,19 +110,23 @@ fn by_shape(path: &Path, root: Value<'_, '_>, hints: Hints) -> Result<Recognised
             .at("message", message)
             .attempt("ask the server again and keep the response of tools/list"));
     }
-    let config = ["mcpServers", "servers", "mcp"].into_iter().find(|key| holds_objects(root.get(key)));
-    if let Some(key) = config {
-        return found(
-            TargetKind::Config,
-            match key {
-                "mcpServers" => "it has `mcpServers`",
-                "servers" => "it has `servers`",
-                _ => "it has `mcp`",
-            },
-        );
+    let config =
+        CONFIG_KEYS.iter().find(|(key, _)| root.get(key).is_some_and(|value| value.kind() == Kind::Object));
+    if let Some((_, because)) = config
+        && config::detect(root.document().bytes()).is_some()
+    {
+        return found(TargetKind::Config, because);
     }
     if let Some(dialect) = Dialect::of_shape(root.document()) {
         return found(TargetKind::Request(dialect), "it has the shape of a request");
+    }
+    if root.get("messages").is_some_and(|messages| messages.kind() == Kind::Array) {
+        return Err(Trouble::unmeasured(
+            "the target is a request, but its shape does not tell of which dialect",
+        )
+        .at("target", shown(path))
+        .at("either", "anthropic-messages or openai-chat")
+        .attempt("say which: --dialect anthropic-messages"));
     }
     if listed(root).is_some() {
         return found(TargetKind::Tools, "it has `tools`");
@@ -121,31 +134,19 @@ fn by_shape(path: &Path, root: Value<'_, '_>, hints: Hints) -> Result<Recognised
     Err(unknown(path, root))
 }
 
-/// Whether a value is an object of objects (an empty one too): servers by name.
-fn holds_objects(value: Option<Value<'_, '_>>) -> bool {
-    value.is_some_and(|value| {
-        value.kind() == Kind::Object && value.entries().all(|entry| entry.value.kind() == Kind::Object)
-    })
-}
-
-/// Whether what breaks the JSON is a comment or a trailing comma, as configs have them.
-fn with_comments(path: &Path, bytes: &[u8], error: Error) -> bool {
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("jsonc")) {
-        return true;
-    }
-    let at = |offset: usize| bytes.get(offset).copied();
-    match at(error.offset) {
-        Some(b'/') => matches!(at(error.offset + 1), Some(b'/' | b'*')),
-        Some(b'}' | b']') => bytes
-            .get(..error.offset)
-            .and_then(|before| before.iter().rfind(|byte| !byte.is_ascii_whitespace()))
-            .is_some_and(|&before| before == b','),
-        _ => false,
-    }
-}
+/// The members of a config that hold its servers, and how that is said.
+const CONFIG_KEYS: [(&str, &str); 4] = [
+    ("mcpServers", "it has `mcpServers`"),
+    ("servers", "it has `servers`"),
+    ("mcp", "it has `mcp`"),
+    ("projects", "it has `projects` with servers"),
+];
 
 /// The error for a text that is not JSON, with the place and what stands there.
 pub(crate) fn not_json(path: &Path, bytes: &[u8], error: Error) -> Trouble {
+    if let Some((what, attempt)) = other_encoding(bytes) {
+        return Trouble::unmeasured(what).at("target", shown(path)).attempt(attempt);
+    }
     let place = Place::of(bytes, error.offset).in_file(&shown(path));
     let what = match error.kind {
         ErrorKind::InvalidUtf8 => "the target is not UTF-8",
@@ -157,17 +158,10 @@ pub(crate) fn not_json(path: &Path, bytes: &[u8], error: Error) -> Trouble {
     match error.kind {
         ErrorKind::TooLarge => trouble,
         ErrorKind::InvalidUtf8 => {
-            let byte = bytes
-                .get(error.offset)
-                .map_or_else(String::new, |byte| format!("the byte 0x{byte:02X} cannot stand there"));
-            let utf16 = matches!(bytes.get(..2), Some([0xFF, 0xFE] | [0xFE, 0xFF]));
-            trouble.at("reason", byte).attempt(if utf16 {
-                "it starts like UTF-16; save it as UTF-8 (in PowerShell: Out-File -Encoding utf8)"
-            } else if matches!(bytes.get(..2), Some([0x1F, 0x8B])) {
-                "it starts like gzip; unpack it first: gzip -dc FILE | deadweight footprint -"
-            } else {
-                "save it as UTF-8"
-            })
+            let byte = bytes.get(error.offset).copied().unwrap_or_default();
+            trouble
+                .at("reason", format!("the byte 0x{byte:02X} cannot stand there"))
+                .attempt("save it as UTF-8")
         }
         ErrorKind::UnexpectedEnd => trouble.attempt("check that the capture was not cut off"),
         ErrorKind::TrailingData if next_line_is_json(bytes, error.offset) => {
@@ -175,18 +169,30 @@ pub(crate) fn not_json(path: &Path, bytes: &[u8], error: Error) -> Trouble {
                 "it looks like JSON Lines; price one line at a time: sed -n 1p FILE | deadweight footprint -",
             )
         }
-        _ => trouble.at("reason", error.kind_text()).attempt(
-            if error.offset == 0 || first(bytes) != b'{' && first(bytes) != b'[' {
-                "if it is a command, put it after `--`; if it is a TOML config, say --as config"
-            } else {
-                "correct the JSON there, or say --as config if it is a config of another format"
-            },
-        ),
+        _ => trouble.at("reason", error.kind_text()).attempt(match bytes.trim_ascii_start().first() {
+            Some(b'{' | b'[') => "correct the JSON there",
+            _ => "if it is a command, put it after `--`; if it is a TOML config, say --as config",
+        }),
     }
 }
 
-fn first(bytes: &[u8]) -> u8 {
-    bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace()).unwrap_or_default()
+/// A text that is no UTF-8 from its first bytes on: what it is, and what to do about it.
+fn other_encoding(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    match bytes {
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [b'{' | b'[', 0, ..] | [0, b'{' | b'[', ..] => Some((
+            "the target is UTF-16, not UTF-8",
+            "save it as UTF-8 (PowerShell: Set-Content -Encoding utf8; else: iconv -f UTF-16 -t UTF-8)",
+        )),
+        [0x1F, 0x8B, ..] => Some((
+            "the target is compressed with gzip",
+            "unpack it on the way: gzip -dc FILE | deadweight footprint -",
+        )),
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => Some((
+            "the target is compressed with zstd",
+            "unpack it on the way: zstd -dc FILE | deadweight footprint -",
+        )),
+        _ => None,
+    }
 }
 
 fn next_line_is_json(bytes: &[u8], offset: usize) -> bool {

@@ -5,5 +5,7 @@
 
 #[macro_use]
 mod sandbox;
+mod errors;
 mod lists;
 mod requests;
+mod servers;

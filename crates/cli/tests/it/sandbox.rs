@@ -2,6 +2,7 @@
 //! taken out.
 
 use assert_cmd::Command;
+use deadweight_testkit::scripted_mcp::Script;
 use std::path::{Path, PathBuf};
 
 /// A directory to run the command in.
@@ -26,6 +27,11 @@ impl Sandbox {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
         self
+    }
+
+    /// Writes the script of a scripted server; it is played by [`server`] with `@NAME`.
+    pub(crate) fn script(self, name: &str, script: &Script) -> Self {
+        self.file(name, script.to_json())
     }
 
     /// Sets a variable of the environment.
@@ -64,8 +70,15 @@ impl Sandbox {
 
     fn filtered(&self, text: &str) -> String {
         let real = self.path().canonicalize().unwrap();
-        text.replace(&*real.to_string_lossy(), "[DIR]").replace(&*self.path().to_string_lossy(), "[DIR]")
+        text.replace(server(), "[SERVER]")
+            .replace(&*real.to_string_lossy(), "[DIR]")
+            .replace(&*self.path().to_string_lossy(), "[DIR]")
     }
+}
+
+/// The program that plays scripts.
+pub(crate) fn server() -> &'static str {
+    deadweight_testkit::scripted_mcp().to_str().unwrap()
 }
 
 /// Takes out of snapshots what differs from run to run: times, ports, versions.

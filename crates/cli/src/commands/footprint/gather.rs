@@ -85,9 +85,10 @@ fn named(spec: ServerSpec, args: &Footprint) -> ServerSpec {
 fn no_target() -> Trouble {
     let directory =
         std::env::current_dir().map_or_else(|_| ".".to_owned(), |path| path.display().to_string());
+    let looked_for: Vec<String> = PROJECT_CONFIGS.chunks(4).map(|some| some.join(", ")).collect();
     Trouble::usage("there is no target, and no MCP config in this directory")
         .at("directory", directory)
-        .at("looked for", PROJECT_CONFIGS.join(", "))
+        .at("looked for", looked_for.join(",\n"))
         .attempt(
             "deadweight footprint -- npx -y @modelcontextprotocol/server-everything\n\
              deadweight footprint --url https://mcp.example.com/mcp\n\

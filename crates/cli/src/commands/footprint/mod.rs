@@ -8,7 +8,7 @@ use crate::args::Footprint;
 use crate::exit::{self, Exit, Trouble};
 use crate::settings;
 use crate::target::file;
-use deadweight_estimate::{ESTIMATOR_NAMES, UnknownEstimator};
+use deadweight_estimate::ESTIMATOR_NAMES;
 use measure::measure;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &Footprint) -> Result<Exit, Trouble> {
     enter(args.global.directory.as_deref())?;
     check(args)?;
     let estimator =
-        deadweight_estimate::estimator(&args.estimator).map_err(|unknown| unknown_estimator(&unknown))?;
+        deadweight_estimate::estimator(&args.estimator).map_err(|_| unknown_estimator(&args.estimator))?;
     let Some(other) = &args.compare else {
         let measured = measure(gather::targets(args)?, &*estimator, args.sort);
         return output::footprints(args, measured);
@@ -35,7 +35,7 @@ fn enter(directory: Option<&Path>) -> Result<(), Trouble> {
     std::env::set_current_dir(directory).map_err(|error| {
         Trouble::usage("the directory of -C cannot be entered")
             .at("directory", directory.display().to_string())
-            .at("system", error.to_string())
+            .at("system", file::system(&error))
             .attempt("name a directory that exists")
     })
 }
@@ -62,8 +62,8 @@ fn check(args: &Footprint) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn unknown_estimator(unknown: &UnknownEstimator) -> Trouble {
-    Trouble::usage(unknown.to_string())
+fn unknown_estimator(name: &str) -> Trouble {
+    Trouble::usage(format!("there is no estimator `{name}`"))
         .at("known", ESTIMATOR_NAMES.join(", "))
         .attempt("leave out --estimator for `calibrated`, or take o200k for exact OpenAI counts")
 }

@@ -9,6 +9,7 @@ use crate::render::{
     html, html_catalogue, html_compare, html_request, json, markdown, text, text_compare, text_request,
 };
 use crate::settings::Screen;
+use crate::target::file::system;
 use deadweight_footprint::Price;
 use deadweight_footprint::compare::{self, Comparison};
 use deadweight_footprint::request::RequestFootprint;
@@ -43,12 +44,12 @@ fn listed_in_file(args: &Footprint, all: usize) -> usize {
 
 /// Prints footprints.
 pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, Trouble> {
-    let Measured { catalogue, requests, troubles } = measured;
+    let Measured { catalogue, requests, mut troubles } = measured;
     let nothing = catalogue.as_ref().is_none_or(|report| report.servers.is_empty()) && requests.is_empty();
     if nothing && !args.json {
         return Ok(finish(&troubles));
     }
-    if let Some(file) = args.html.as_deref().filter(|_| !nothing) {
+    let page = args.html.as_deref().filter(|_| !nothing).map(|file| {
         let mut sections = Vec::new();
         if let Some(report) = &catalogue {
             sections.push(html_catalogue::section(
@@ -60,8 +61,8 @@ pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, T
         for (at, (label, report)) in requests.iter().enumerate() {
             sections.push(html_request::section(&format!("request-{at}"), label, report, args.window));
         }
-        write_page(args, file, &sections)?;
-    }
+        (file, sections)
+    });
     let view = view(args);
     let mut out = Vec::new();
     let several = requests.len() + usize::from(catalogue.is_some()) > 1;
@@ -91,6 +92,9 @@ pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, T
         }
     }
     exit::print(&out.join(if args.json { "" } else { "\n" }))?;
+    if let Some((file, sections)) = page {
+        write_page(args, file, &sections).unwrap_or_else(|trouble| troubles.push(trouble));
+    }
     Ok(finish(&troubles))
 }
 
@@ -115,9 +119,7 @@ pub(crate) fn comparison(args: &Footprint, base: &Measured, now: &Measured) -> R
         return Ok(finish(&troubles));
     }
     let mut report = compare(base, now)?;
-    if let Some(file) = &args.html {
-        write_page(args, file, &[html_compare::section(&report)])?;
-    }
+    let page = args.html.as_deref().map(|file| (file, html_compare::section(&report)));
     let all = report.tools.len();
     let out = if args.json {
         let _ = report.keep(listed_in_file(args, all));
@@ -131,6 +133,9 @@ pub(crate) fn comparison(args: &Footprint, base: &Measured, now: &Measured) -> R
         }
     };
     exit::print(&out)?;
+    if let Some((file, section)) = page {
+        write_page(args, file, &[section])?;
+    }
     Ok(Exit::Done)
 }
 
@@ -159,7 +164,7 @@ fn write_page(args: &Footprint, file: &Path, sections: &[Markup]) -> Result<(), 
     std::fs::write(file, page).map_err(|error| {
         Trouble::unmeasured("the page could not be written")
             .at("file", file.display().to_string())
-            .at("system", error.to_string())
+            .at("system", system(&error))
             .attempt("name a file in a directory that exists and may be written to")
     })?;
     note(args, &format!("wrote {}", file.display()));
