@@ -63,16 +63,12 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Prices tool schemas: what does a server, or a whole request, cost on every turn?
+/// What a command is about: servers, lists, configs, requests.
 #[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
-#[command(after_help = "More about targets, and examples: deadweight footprint --help")]
-#[command(after_long_help = FOOTPRINT_LONG)]
-#[command(override_usage = "deadweight footprint [OPTIONS] [TARGET]... [-- COMMAND...]")]
-pub(crate) struct Footprint {
+pub(crate) struct Targets {
     /// Files: a tools/list dump, an MCP config, a captured request body; `-` reads stdin
     #[arg(value_name = "TARGET")]
-    pub(crate) targets: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 
     /// A stdio MCP server to start
     #[arg(last = true, value_name = "COMMAND")]
@@ -101,6 +97,24 @@ pub(crate) struct Footprint {
     /// How long a server may take to start and to list its tools
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = parse_seconds, help_heading = "Targets")]
     pub(crate) timeout: std::time::Duration,
+}
+
+impl Targets {
+    /// Whether the call names none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.url.is_empty() && self.command.is_empty()
+    }
+}
+
+/// Prices tool schemas: what does a server, or a whole request, cost on every turn?
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+#[command(after_help = "More about targets, and examples: deadweight footprint --help")]
+#[command(after_long_help = FOOTPRINT_LONG)]
+#[command(override_usage = "deadweight footprint [OPTIONS] [TARGET]... [-- COMMAND...]")]
+pub(crate) struct Footprint {
+    #[command(flatten)]
+    pub(crate) targets: Targets,
 
     /// How bytes become tokens: calibrated, chars4, o200k, cl100k
     #[arg(long, value_name = "NAME", default_value = "calibrated", help_heading = "Counting")]

@@ -2,6 +2,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod file;
+pub(crate) mod gather;
 pub(crate) mod load;
 pub(crate) mod place;
 pub(crate) mod recognise;

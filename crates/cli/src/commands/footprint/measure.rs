@@ -1,8 +1,8 @@
 //! What was gathered, priced.
 
-use super::gather::Gathered;
 use crate::args::Sort;
 use crate::exit::Trouble;
+use crate::target::gather::Gathered;
 use deadweight_estimate::Estimator;
 use deadweight_footprint::catalogue::{self, Catalogue, CatalogueFootprint, Failure, SortBy};
 use deadweight_footprint::origin::Origins;
