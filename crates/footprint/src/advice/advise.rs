@@ -2,7 +2,7 @@
 
 use super::definitions::Definitions;
 use super::rules::{Finding, LONG_TEXT, Place, look};
-use super::stake::{Cut, Texts};
+use super::stake::{Before, Cut, Texts};
 use super::{Advice, AdvisedTool, Rule, Savings};
 use crate::basis::Price;
 use crate::catalogue::Server;
@@ -43,7 +43,7 @@ struct Case {
     findings: Vec<Finding>,
     /// Texts and ranges of the definitions it refers to.
     definitions: Vec<(String, Range<usize>)>,
-    bytes: u64,
+    before: Before,
     output_schema: Price,
 }
 
@@ -56,17 +56,17 @@ impl<'e> Adviser<'e> {
     pub(crate) fn server(
         &mut self,
         server: &Server,
-        weights: impl Iterator<Item = (u64, Price)>,
+        weights: impl Iterator<Item = (Before, Price)>,
         parser: &mut Parser,
     ) {
         let mut cases: Vec<Case> = Vec::with_capacity(server.tools.len());
-        for ((position, raw), (bytes, output_schema)) in server.tools.iter().enumerate().zip(weights) {
+        for ((position, raw), (before, output_schema)) in server.tools.iter().enumerate().zip(weights) {
             let case = parser.scope(raw, |document| {
                 let root = document.ok()?.root();
                 (root.kind() == Kind::Object).then(|| case(root, &server.label, position))
             });
             if let Some(case) = case {
-                cases.push(Case { bytes, output_schema, ..case });
+                cases.push(Case { before, output_schema, ..case });
             }
         }
         repeated_definitions(&mut cases);
@@ -75,7 +75,7 @@ impl<'e> Adviser<'e> {
             let raw = server.tools.get(case.position).map_or(&[][..], Vec::as_slice);
             let texts = parser.scope(raw, |document| {
                 let root = document.ok()?.root();
-                Some(Texts::of(&Definition::read(root), self.estimator))
+                Some(Texts::of(&Definition::read(root), case.before))
             });
             if let Some(texts) = texts {
                 self.case(case, &texts, &server.label);
@@ -91,6 +91,7 @@ impl<'e> Adviser<'e> {
         for finding in &case.findings {
             by_rule.entry(finding.rule).or_default().push(finding);
         }
+        let (mut cutting, mut last) = (0, Cut::default());
         for (rule, findings) in by_rule {
             let cut = texts.without(findings.iter().map(|finding| &finding.place), self.estimator);
             let stake = self.rules.entry((rule, self.servers)).or_default();
@@ -101,6 +102,9 @@ impl<'e> Adviser<'e> {
                 tokens: cut.tokens(texts.bytes(), self.estimator),
                 detail: detail(&findings),
             };
+            if cut != Cut::default() {
+                (cutting, last) = (cutting + 1, cut);
+            }
             if rule.in_floor() {
                 stake.cut.add(cut);
             } else {
@@ -110,7 +114,8 @@ impl<'e> Adviser<'e> {
             }
             stake.tools.push(tool);
         }
-        self.savings.add(texts.without(case.findings.iter().map(|finding| &finding.place), self.estimator));
+        let all = case.findings.iter().map(|finding| &finding.place);
+        self.savings.add(if cutting > 1 { texts.without(all, self.estimator) } else { last });
     }
 
     fn instructions(&mut self, server: &Server) {
@@ -164,7 +169,7 @@ fn case(root: Value<'_, '_>, label: &str, position: usize) -> Case {
         position,
         findings: look(&definition, label, &definitions),
         definitions: used.map(|(text, range)| (compact(text).into_owned(), range)).collect(),
-        bytes: 0,
+        before: Before::default(),
         output_schema: Price::default(),
     }
 }
@@ -208,7 +213,7 @@ fn duplicate_names(cases: &mut [Case], server: &Server) {
             let case = cases.get(*index);
             let raw = case.and_then(|case| server.tools.get(case.position)).map_or(&[][..], Vec::as_slice);
             let text = String::from_utf8_lossy(raw);
-            std::cmp::Reverse((case.map(|case| case.bytes), compact(&text).into_owned()))
+            std::cmp::Reverse((case.map(|case| case.before.bytes), compact(&text).into_owned()))
         });
         for index in copies.into_iter().skip(1) {
             if let Some(case) = cases.get_mut(index) {

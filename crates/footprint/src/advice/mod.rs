@@ -12,6 +12,7 @@ mod stake;
 mod walk;
 
 pub(crate) use advise::Adviser;
+pub(crate) use stake::Before;
 
 use deadweight_estimate::{Estimated, Tokens};
 use serde::Serialize;

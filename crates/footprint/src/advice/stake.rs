@@ -2,7 +2,7 @@
 
 use super::cut::{schema_without, union, without};
 use super::rules::Place;
-use crate::catalogue::tool::{counted_text, reads_text, schema_text, tool_text};
+use crate::catalogue::tool::{counted_text, reads_text, tool_text};
 use deadweight_estimate::{Counting, Estimated, Estimator, Surface, Tally, Tokens};
 use deadweight_wire::definition::Definition;
 use std::ops::Range;
@@ -15,39 +15,45 @@ pub(super) struct Texts {
     schema: String,
     schema_start: usize,
     /// Bytes and, under a tokenizer, tokens as they are.
-    before: Weight,
+    before: Before,
 }
 
-/// Bytes, and tokens where a tokenizer counts them.
+/// What a tool weighs as it is: bytes, and tokens where a tokenizer counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Weight {
+pub(crate) struct Before {
     pub(super) bytes: u64,
-    pub(super) counted: u64,
+    counted: u64,
+}
+
+impl Before {
+    /// A tool of `bytes` bytes that was priced at `tokens`.
+    pub(crate) fn new(bytes: u64, tokens: Tokens<Estimated>, estimator: &dyn Estimator) -> Self {
+        Self { bytes, counted: if reads_text(estimator) { tokens.get() } else { 0 } }
+    }
 }
 
 impl Texts {
-    pub(super) fn of(definition: &Definition<'_, '_>, estimator: &dyn Estimator) -> Self {
+    /// The texts of a definition that weighs `before`.
+    pub(super) fn of(definition: &Definition<'_, '_>, before: Before) -> Self {
         let description = definition.description.filter(|value| !value.is_null());
         let schema = definition.input_schema;
-        let mut out = Self {
+        Self {
             name: counted_text(definition.name).into_owned(),
             description: counted_text(description).into_owned(),
             schema: schema.map_or("", |schema| schema.raw()).to_owned(),
             schema_start: schema.map_or(0, |schema| schema.span().start()),
-            before: Weight::default(),
-        };
-        out.before = out.weigh(&out.description, &schema_text(schema), estimator);
-        out
+            before,
+        }
     }
 
-    fn weigh(&self, description: &str, schema: &str, estimator: &dyn Estimator) -> Weight {
+    fn weigh(&self, description: &str, schema: &str, estimator: &dyn Estimator) -> Before {
         let bytes = (self.name.len() + description.len() + schema.len()) as u64;
         let counted = if reads_text(estimator) {
             estimator.count(Surface::ToolDefinition, &tool_text(&self.name, description, schema)).get()
         } else {
             0
         };
-        Weight { bytes, counted }
+        Before { bytes, counted }
     }
 
     /// What goes when all of `places` go together.
@@ -67,6 +73,9 @@ impl Texts {
                 Place::Description(range) => description.push(range.clone()),
                 Place::OutputSchema | Place::Nothing => {}
             }
+        }
+        if schema.is_empty() && description.is_empty() {
+            return Cut::default();
         }
         union(&mut schema);
         union(&mut description);

@@ -5,7 +5,7 @@ use super::report::{
 };
 use super::tool::{Measured, Weight, measure, opaque};
 use super::{Catalogue, Server};
-use crate::advice::Adviser;
+use crate::advice::{Adviser, Before};
 use crate::basis::{Basis, Price, percent};
 use deadweight_estimate::{Estimator, Stamp, Surface, Tally};
 use deadweight_wire::json::Parser;
@@ -41,7 +41,8 @@ pub fn price(catalogue: &Catalogue, estimator: &dyn Estimator) -> CatalogueFootp
         }
         let own_rows = tools.get(first..).unwrap_or_default();
         duplicate_names(server, own_rows, &mut anomalies);
-        let weights = own_rows.iter().map(|row| (row.bytes, row.served.output_schema));
+        let before = |row: &ToolFootprint| Before::new(row.bytes, row.tokens, estimator);
+        let weights = own_rows.iter().map(|row| (before(row), row.served.output_schema));
         adviser.server(server, weights, &mut parser);
         let mut own = Tally::new(estimator, Surface::Prose);
         if let Some(text) = &server.instructions {
