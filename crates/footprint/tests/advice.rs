@@ -194,14 +194,28 @@ fn output_schemas_and_instructions_are_outside_the_floor() {
 }
 
 #[test]
-fn parts_named_by_two_rules_are_saved_once() {
+fn inside_what_nothing_refers_to_nothing_else_is_said() {
     let values: Vec<String> = (0..30).map(|n| format!("v{n}")).collect();
     let definition = json!({"title": "Unused", "enum": values});
     let with = json!({"type": "object", "$defs": {"Unused": definition}, "required": []});
+    let report = report(&[tool(&with)], &*by("calibrated"));
+    let rules: Vec<Rule> = report.advice.iter().map(|advice| advice.rule).collect();
+    assert_eq!(rules, [Rule::UnusedDefinitions, Rule::DefaultKeyword]);
+}
+
+#[test]
+fn parts_named_by_two_rules_are_saved_once() {
+    let own = "The path of the repository, absolute or relative to the project.";
+    let schema = json!({"type": "object", "properties": {"path": {"description": own}}, "required": []});
+    let plain = json!({"type": "object", "properties": {"path": {"description": own}}});
+    let kept = "k".repeat(2_048);
+    let tool = |description: &str, schema: &Value| json!({"name": "n", "description": description, "inputSchema": schema});
     for name in ["calibrated", "o200k"] {
         let by = by(name);
-        let before = report(&[tool(&with)], &*by);
-        let after = report(&[tool(&json!({"type": "object"}))], &*by);
+        // What repeats the parameter stands in what is too long.
+        let before = report(&[tool(&format!("{kept}and {own}"), &schema)], &*by);
+        let after = report(&[tool(&kept, &plain)], &*by);
+        assert_eq!(before.advice.len(), 3);
         assert_eq!(before.savings.bytes, before.floor_bytes - after.floor_bytes);
         assert_eq!(Some(before.savings.tokens), before.floor_tokens.checked_sub(after.floor_tokens));
         assert!(before.advice.iter().map(|advice| advice.bytes).sum::<u64>() > before.savings.bytes);

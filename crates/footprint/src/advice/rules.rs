@@ -62,9 +62,31 @@ pub(super) fn look<'id, 'd>(
         for definitions in definitions {
             definitions.unused(schema, &mut out);
         }
+        drop_what_goes_anyway(&mut out);
         repeated_parameters(definition, schema, &mut out);
     }
     out
+}
+
+/// Inside a definition that nothing refers to nothing else is worth saying.
+fn drop_what_goes_anyway(findings: &mut Vec<Finding>) {
+    let mut unused: Vec<Range<usize>> = findings
+        .iter()
+        .filter(|finding| finding.rule == Rule::UnusedDefinitions)
+        .filter_map(|finding| match &finding.place {
+            Place::Schema(range) => Some(range.clone()),
+            _ => None,
+        })
+        .collect();
+    cut::union(&mut unused);
+    let goes = |range: &Range<usize>| {
+        let next = unused.partition_point(|unused| unused.end < range.end);
+        unused.get(next).is_some_and(|unused| unused.start <= range.start)
+    };
+    findings.retain(|finding| match &finding.place {
+        Place::Schema(range) => finding.rule == Rule::UnusedDefinitions || !goes(range),
+        _ => true,
+    });
 }
 
 fn long_name(label: &str, name: &str, out: &mut Vec<Finding>) {
