@@ -2,27 +2,37 @@
 //!
 //! A [`ServerSpec`] says how a server is reached; a [`Listing`] is what it answered, every tool definition
 //! byte for byte; a [`ListError`] says why there is none. A server that could not be asked is never zero
-//! tools.
+//! tools. [`config`] reads the files in which agents write their servers down; it is there without the feature
+//! `client` too, which brings everything that talks to a server.
 
+#[cfg(feature = "client")]
 mod ask;
 pub mod config;
 mod error;
 mod explain;
+#[cfg(feature = "client")]
 mod group;
 pub mod harmless;
+#[cfg(feature = "client")]
 mod lines;
+#[cfg(feature = "client")]
 mod link;
 mod listing;
+#[cfg(feature = "client")]
 mod message;
+#[cfg(feature = "client")]
 mod meter;
 mod redact;
 mod spec;
+#[cfg(feature = "client")]
 mod tail;
 mod text;
 
+#[cfg(feature = "client")]
 pub use ask::{list, list_all, no_progress};
 pub use error::{Failure, ListError, Reason};
 pub use explain::Explained;
+#[cfg(feature = "client")]
 pub use group::{end_all, told_to_end};
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
 pub use spec::{Origin, ServerSpec, Transport};

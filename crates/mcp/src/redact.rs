@@ -106,6 +106,7 @@ pub(crate) fn hide_in_url(url: &str) -> String {
 
 /// The same text with every occurrence of one of `secrets` replaced by `…`. Short ones are left: hiding
 /// each `1` of a text would hide the text.
+#[cfg(feature = "client")]
 pub(crate) fn scrub(text: &str, secrets: &[&str]) -> String {
     let mut out = text.to_owned();
     for secret in secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {

@@ -111,6 +111,7 @@ impl ServerSpec {
     }
 
     /// The values that must not appear in any output.
+    #[cfg(feature = "client")]
     pub(crate) fn secrets(&self) -> Vec<&str> {
         let texts: Vec<&Text> = match &self.transport {
             Transport::Stdio { command, args, env, .. } => {
