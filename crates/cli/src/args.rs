@@ -41,7 +41,7 @@ pub(crate) struct Global {
     #[arg(short, long, conflicts_with = "verbose", help_heading = "General")]
     pub(crate) quiet: bool,
 
-    /// Tell on stderr what each target was taken for, and pass on what servers write there
+    /// Tell on stderr what targets were taken for and how servers answered; list advice tool by tool
     #[arg(short, long, help_heading = "General")]
     pub(crate) verbose: bool,
 
@@ -228,28 +228,34 @@ fn parse_seconds(text: &str) -> Result<std::time::Duration, String> {
 
 const FOOTPRINT_LONG: &str = "\
 What a target is taken for, in this order:
-  1. what follows `--` is a command that starts a stdio server; --url is a server to connect to
+  1. what follows `--` is a command that starts a stdio server;
+     --url is a server to connect to
   2. a file is what --as says
   3. a file that ends in .toml is an MCP config (Codex: [mcp_servers.NAME])
-  4. an array, or an object with `result.tools`, is a tools/list dump (also a request's `tools` array)
-  5. an object with `mcpServers`, `servers` or `mcp` that holds objects is an MCP config (JSON or JSONC)
-  6. an object with the members of a request (`messages`, `input`, `contents`) is a captured request;
-     its dialect is told by its shape, or by --dialect
+  4. an array, or an object with `result.tools`, is a tools/list dump
+     (the `tools` array of a request, too)
+  5. an object with servers in `mcpServers`, `servers`, `mcp` or `projects`
+     is an MCP config; it may have comments
+  6. an object with the members of a request (`messages`, `input`, `contents`)
+     is a captured request, its dialect told by its shape or by --dialect
   7. any other object with a `tools` array is a tools/list dump
-Without a target, the project's own MCP config is used: .mcp.json, .cursor/mcp.json, .vscode/mcp.json,
-.codex/config.toml, opencode.json, .gemini/settings.json, or mcp.json.
 
-A server that cannot be measured is never counted as 0: it is listed as failed, the rest is still
-printed, and the exit code is 3.
+Without a target, the first of the project's own MCP configs is taken:
+  .mcp.json, .cursor/mcp.json, .vscode/mcp.json, .codex/config.toml,
+  opencode.json, .gemini/settings.json, mcp.json
+
+A server that cannot be measured is never counted as 0: it is listed as
+failed, the rest is still printed, and the exit code is 3.
 
 Examples:
   deadweight footprint -- npx -y @modelcontextprotocol/server-everything
-  deadweight footprint --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
+  deadweight footprint --url https://mcp.example.com/mcp \\
+      --header 'Authorization: Bearer ${TOKEN}'
   deadweight footprint .mcp.json --window 200k
   deadweight footprint tools.json --estimator o200k --sort schema --top 0
   deadweight footprint request.json --html report.html
   deadweight footprint new.json --compare old.json --markdown
-  curl -s … | deadweight footprint - --as tools
+  deadweight footprint --compare 'npx -y some-server@1.0' -- npx -y some-server
 
 Exit codes: 0 done · 2 wrong usage · 3 something could not be measured";
 

@@ -31,6 +31,8 @@ pub(crate) fn page(title: &str, sections: &[Markup]) -> String {
         }
     }
     .into_string()
+    // A number stays with its mark.
+    .replace("≈ ", "≈\u{a0}")
 }
 
 /// A name from outside, set apart from the direction of the text around it.

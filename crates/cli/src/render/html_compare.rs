@@ -48,6 +48,10 @@ pub(crate) fn section(report: &Comparison) -> Markup {
             } }
         }
         h2 { "Tools that moved" }
+        p class="dim" {
+            "Bars show how far each tool moved: " span class="key b-standing" {} "more than before, "
+            span class="key b-tail" {} "less."
+        }
         div class="scroll" tabindex="0" { table {
             thead { tr {
                 th class="text" scope="col" { "tool" } @if several { th class="text" scope="col" { "server" } }

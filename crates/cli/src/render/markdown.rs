@@ -105,13 +105,7 @@ fn sentences(report: &CatalogueFootprint) -> String {
 }
 
 /// A captured request.
-pub(crate) fn request(
-    label: &str,
-    report: &RequestFootprint,
-    unlisted: u64,
-    hidden: Price,
-    window: Option<u64>,
-) -> String {
+pub(crate) fn request(label: &str, report: &RequestFootprint, hidden: Price, window: Option<u64>) -> String {
     let mut parts = vec![format!("**{}**", escaped(label)), report.dialect.to_owned()];
     parts.extend(report.model.as_deref().map(code));
     match &report.total {
@@ -154,6 +148,7 @@ pub(crate) fn request(
                 thousands(tool.calls),
             ]);
         }
+        let unlisted = report.tool_count.saturating_sub(report.shown);
         if unlisted > 0 {
             let more = format!("{} more tools", thousands(unlisted));
             table.row(&[

@@ -9,14 +9,8 @@ use super::words;
 use deadweight_footprint::Price;
 use deadweight_footprint::request::{Part, RequestFootprint};
 
-/// The whole report; `hidden` is what the tools that are not listed come to, `unlisted` how many they are.
-pub(crate) fn request(
-    label: &str,
-    report: &RequestFootprint,
-    unlisted: u64,
-    hidden: Price,
-    view: &View,
-) -> String {
+/// The whole report; `hidden` is what the tools that are not listed come to.
+pub(crate) fn request(label: &str, report: &RequestFootprint, hidden: Price, view: &View) -> String {
     let mut out = headline(label, report, view);
     if view.quiet {
         return out;
@@ -25,7 +19,7 @@ pub(crate) fn request(
         slices(report, view),
         sentences(report, view),
         origins(report, view),
-        tools(report, unlisted, hidden, view),
+        tools(report, hidden, view),
         blocks(report, view),
         levers(report, view),
         anomalies(report, view) + &paint_lines(&view.sentence(&words::basis(&report.basis)), DIM),
@@ -89,14 +83,9 @@ fn slices(report: &RequestFootprint, view: &View) -> String {
         Cell::from(thousands(report.envelope_bytes)).styled(DIM),
         Cell::from("envelope").styled(DIM),
     ]);
-    table.row(
-        part_row("floor: system + tools, on every turn", report.floor)
-            .into_iter()
-            .map(|cell| cell.styled(STRONG))
-            .collect(),
-    );
+    table.row(sum_row("floor: system + tools, on every turn", report.floor));
     if let Some(total) = report.total {
-        table.row(part_row("total", total).into_iter().map(|cell| cell.styled(STRONG)).collect());
+        table.row(sum_row("total", total));
     }
     view.table(&table)
 }
@@ -109,6 +98,15 @@ fn part_row(what: &str, part: Part) -> Vec<Cell> {
         thousands(part.wire_bytes).into(),
         what.into(),
     ]
+}
+
+/// A sum: strong, and its name may run on to where the bars are.
+fn sum_row(what: &str, part: Part) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = part_row(what, part).into_iter().map(|cell| cell.styled(STRONG)).collect();
+    if let Some(name) = cells.pop() {
+        cells.push(name.running_on());
+    }
+    cells
 }
 
 fn sentences(report: &RequestFootprint, view: &View) -> String {
@@ -133,7 +131,7 @@ fn sentences(report: &RequestFootprint, view: &View) -> String {
     if !report.deferred.is_empty() {
         let sent: u64 = report.deferred.iter().map(|tool| tool.wire_bytes).sum();
         out.push_str(&view.sentence(&format!(
-            "Deferred: {} in the body ({}) that the model does not read until it has found them; no tokens.",
+            "Deferred: {} in the body ({}) that the model does not read until they are found: no tokens.",
             count(report.deferred.len() as u64, "tool", "tools"),
             bytes(sent)
         )));
@@ -180,7 +178,7 @@ fn origins(report: &RequestFootprint, view: &View) -> String {
     view.table(&table)
 }
 
-fn tools(report: &RequestFootprint, unlisted: u64, hidden: Price, view: &View) -> String {
+fn tools(report: &RequestFootprint, hidden: Price, view: &View) -> String {
     if report.tools.is_empty() {
         return String::new();
     }
@@ -211,6 +209,7 @@ fn tools(report: &RequestFootprint, unlisted: u64, hidden: Price, view: &View) -
             BAR,
         );
     }
+    let unlisted = report.tool_count.saturating_sub(report.shown);
     if unlisted > 0 {
         table.row(hidden_row(unlisted, hidden));
     }

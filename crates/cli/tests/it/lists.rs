@@ -112,3 +112,44 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "exit 0\n");
     assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1);
 }
+
+#[test]
+fn short_help() {
+    assert_run!(Sandbox::new().run(&["footprint", "-h"]));
+}
+
+#[test]
+fn long_help() {
+    assert_run!(Sandbox::new().run(&["footprint", "--help"]));
+}
+
+#[test]
+fn a_page() {
+    let sandbox = Sandbox::new().file("house.json", TOOLS);
+    assert_run!(sandbox.run(&["footprint", "house.json", "-q", "--html", "page.html"]));
+    let page = std::fs::read_to_string(sandbox.path().join("page.html")).unwrap();
+    for part in [
+        "<!DOCTYPE html>",
+        "<svg",
+        "<title id=\"map-t\">",
+        "book_room",
+        "prefers-color-scheme",
+        "@media print",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // One file, nothing loaded, nothing run; links go nowhere.
+    for outside in ["<script", "<link", "<img", "url(", "@import", " src=", " href="] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    // What the chart shows, the table beside it says too.
+    assert!(page.contains("2 of 3") || page.contains("makes up half"), "{page}");
+}
+
+#[test]
+fn an_exact_estimator_says_so() {
+    let run =
+        Sandbox::new().file("house.json", TOOLS).run(&["footprint", "house.json", "--estimator", "o200k"]);
+    let words: Vec<&str> = run.split_whitespace().collect();
+    assert!(words.join(" ").contains("estimator o200k/1 · the exact count of that vocabulary"), "{run}");
+}

@@ -54,6 +54,8 @@ pub fn price(anatomy: &Anatomy<'_, '_>, estimator: &dyn Estimator, origins: &Ori
         standing: standing::weigh(anatomy, estimator, all_tokens),
         floor: sum(&[system, tools], all_tokens),
         total: anatomy.delta.is_none().then(|| sum(&[system, tools, history, tail], all_tokens)),
+        tool_count: weighed.tools.len() as u64,
+        shown: weighed.tools.len() as u64,
         tools: weighed.tools,
         namespaces: NamespaceFootprint {
             count: anatomy.namespaces.len() as u64,

@@ -1,6 +1,7 @@
 //! The report on a request, as it is serialised.
 
 use crate::basis::{Basis, Price};
+use crate::catalogue::SortBy;
 use crate::origin::Origin;
 use deadweight_estimate::{Estimated, Stamp, Tokens};
 use serde::Serialize;
@@ -38,6 +39,10 @@ pub struct RequestFootprint {
     pub floor: Part,
     /// All four; `None` for a delta.
     pub total: Option<Part>,
+    /// Number of the tools the model reads.
+    pub tool_count: u64,
+    /// How many of them are listed in `tools`.
+    pub shown: u64,
     /// The tools the model reads, heaviest first. With `namespaces`, their content bytes sum to those of the tools
     /// slice.
     pub tools: Vec<RequestTool>,
@@ -56,6 +61,31 @@ pub struct RequestFootprint {
     pub largest: Option<Levers>,
     /// What is valid JSON and not what the dialect says.
     pub anomalies: Vec<AnomalyEntry>,
+}
+
+impl RequestFootprint {
+    /// Sorts the tools; they come heaviest first, and that stays the order among equals.
+    pub fn sort(&mut self, by: SortBy) {
+        self.tools.sort_by(|a, b| match by {
+            SortBy::Tokens => (b.tokens, b.content_bytes).cmp(&(a.tokens, a.content_bytes)),
+            SortBy::Description => {
+                (b.description_tokens, b.description_bytes).cmp(&(a.description_tokens, a.description_bytes))
+            }
+            SortBy::Schema => b.schema_bytes.cmp(&a.schema_bytes),
+            SortBy::Name => a.name.cmp(&b.name),
+        });
+    }
+
+    /// Keeps the first `top` tools of the listing and returns what those it dropped come to. Totals stay those of
+    /// the whole request.
+    pub fn keep(&mut self, top: usize) -> Price {
+        let dropped = self.tools.get(top..).unwrap_or_default();
+        let bytes = dropped.iter().map(|tool| tool.content_bytes).sum();
+        let tokens = dropped.iter().map(|tool| tool.tokens).sum();
+        self.tools.truncate(top);
+        self.shown = self.tools.len() as u64;
+        Price { bytes, tokens }
+    }
 }
 
 /// The four parts of a request.

@@ -9,7 +9,6 @@ use deadweight_footprint::origin::Origins;
 use deadweight_footprint::request::{self, RequestFootprint};
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
-use std::cmp::Reverse;
 
 /// The reports, and what could not be measured.
 #[derive(Debug)]
@@ -51,7 +50,7 @@ pub(crate) fn measure(gathered: Gathered, estimator: &dyn Estimator, sort: Sort)
             Some(request::price(&Anatomy::read(document, body.dialect), estimator, &origins))
         });
         if let Some(mut report) = report {
-            sort_tools(&mut report, sort);
+            report.sort(sort_by(sort));
             requests.push((body.label, report));
         }
     }
@@ -65,15 +64,5 @@ const fn sort_by(sort: Sort) -> SortBy {
         Sort::Description => SortBy::Description,
         Sort::Schema => SortBy::Schema,
         Sort::Name => SortBy::Name,
-    }
-}
-
-/// The tools of a request come heaviest first; other orders keep that one among equals.
-fn sort_tools(report: &mut RequestFootprint, sort: Sort) {
-    match sort {
-        Sort::Tokens => {}
-        Sort::Description => report.tools.sort_by_key(|tool| Reverse(tool.description_bytes)),
-        Sort::Schema => report.tools.sort_by_key(|tool| Reverse(tool.schema_bytes)),
-        Sort::Name => report.tools.sort_by(|a, b| a.name.cmp(&b.name)),
     }
 }

@@ -10,9 +10,7 @@ use crate::render::{
 };
 use crate::settings::Screen;
 use crate::target::file::system;
-use deadweight_footprint::Price;
 use deadweight_footprint::compare::{self, Comparison};
-use deadweight_footprint::request::RequestFootprint;
 use maud::Markup;
 use std::path::Path;
 
@@ -80,14 +78,14 @@ pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, T
     }
     for (label, mut report) in requests {
         if args.json {
-            report.tools.truncate(listed_in_file(args, report.tools.len()));
+            let _ = report.keep(listed_in_file(args, report.tools.len()));
             out.push(json::text(&report, several));
         } else {
             let top = listed(args, report.tools.len());
-            let (unlisted, hidden) = keep(&mut report, top);
+            let hidden = report.keep(top);
             out.push(match args.markdown {
-                true => markdown::request(&label, &report, unlisted, hidden, args.window),
-                false => text_request::request(&label, &report, unlisted, hidden, &view),
+                true => markdown::request(&label, &report, hidden, args.window),
+                false => text_request::request(&label, &report, hidden, &view),
             });
         }
     }
@@ -96,18 +94,6 @@ pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, T
         write_page(args, file, &sections).unwrap_or_else(|trouble| troubles.push(trouble));
     }
     Ok(finish(&troubles))
-}
-
-/// Keeps the first `top` tools of the listing; how many others there are, and what they come to.
-fn keep(report: &mut RequestFootprint, top: usize) -> (u64, Price) {
-    let dropped = report.tools.get(top..).unwrap_or_default();
-    let hidden = Price {
-        bytes: dropped.iter().map(|tool| tool.content_bytes).sum(),
-        tokens: dropped.iter().map(|tool| tool.tokens).sum(),
-    };
-    let unlisted = dropped.len() as u64;
-    report.tools.truncate(top);
-    (unlisted, hidden)
 }
 
 /// Prints two footprints side by side. A side that was not measured whole would make tools seem to be gone,
