@@ -28,6 +28,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Footprint(Box<Footprint>),
+    Gate(Box<Gate>),
 }
 
 /// What every command understands.
@@ -166,6 +167,84 @@ pub(crate) struct Footprint {
     pub(crate) global: Global,
 }
 
+/// Holds what is carried on every turn against deadweight.lock, and refuses growth nobody justified.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+#[command(after_help = "More about targets, and examples: deadweight gate --help")]
+#[command(after_long_help = GATE_LONG)]
+#[command(override_usage = "deadweight gate [OPTIONS] [TARGET]... [-- COMMAND...]")]
+pub(crate) struct Gate {
+    #[command(flatten)]
+    pub(crate) targets: Targets,
+
+    /// The lock
+    #[arg(long, value_name = "FILE", default_value = deadweight_lock::LOCK_FILE, help_heading = "Lock")]
+    pub(crate) lock: PathBuf,
+
+    /// Re-pin: write what is measured into the lock
+    #[arg(long, conflicts_with = "base", help_heading = "Lock")]
+    pub(crate) update: bool,
+
+    /// Why entries rise or come; it is written beside them
+    #[arg(long, value_name = "TEXT", requires = "update", help_heading = "Lock")]
+    pub(crate) reason: Option<String>,
+
+    /// Let --update write where CI is set
+    #[arg(long, requires = "update", help_heading = "Lock")]
+    pub(crate) allow_ci: bool,
+
+    /// Compare the lock with that of a git revision, or with a file; starts no server
+    #[arg(long, value_name = "REV", conflicts_with_all = ["only", "files", "url", "command"], help_heading = "Lock")]
+    pub(crate) base: Option<String>,
+
+    /// Hold only the servers of this label (can be given several times)
+    #[arg(long, value_name = "LABEL", help_heading = "Lock")]
+    pub(crate) only: Vec<String>,
+
+    /// How bytes become tokens, instead of the lock's own way
+    #[arg(long, value_name = "NAME", help_heading = "Counting")]
+    #[arg(
+        long_help = "How bytes become tokens, instead of the lock's own way: calibrated, chars4, o200k, cl100k. \
+        With --update the lock is priced anew; without, another one than the lock's is refused as BASIS_MISMATCH"
+    )]
+    pub(crate) estimator: Option<String>,
+
+    /// Print JSON (`deadweight/gate/1`); the same as --format json
+    #[arg(long, conflicts_with = "format", help_heading = "Report")]
+    pub(crate) json: bool,
+
+    /// The form of the report
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = GateFormat::Text, help_heading = "Report")]
+    pub(crate) format: GateFormat,
+
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+impl Gate {
+    /// The form that was asked for.
+    pub(crate) const fn format(&self) -> GateFormat {
+        if self.json { GateFormat::Json } else { self.format }
+    }
+}
+
+/// The forms of a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GateFormat {
+    /// For a person; in GitHub Actions with annotations and the step summary
+    Text,
+    /// `deadweight/gate/1`
+    Json,
+    /// For a comment or a summary
+    Markdown,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for test reports
+    Junit,
+    /// GitHub Actions annotations alone
+    Github,
+}
+
 /// What a file can be said to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum KindArg {
@@ -258,6 +337,27 @@ Examples:
   deadweight footprint --compare 'npx -y some-server@1.0' -- npx -y some-server
 
 Exit codes: 0 done · 2 wrong usage · 3 something could not be measured";
+
+const GATE_LONG: &str = "\
+The lock holds a price and a hash for every tool, for the servers' instructions, and for the project's
+skills and memory files. Budgets are the sums of the entries. What is measured holds from the budget down
+to its slack; above it is refused, and so is what lies further below, until the reduction is banked.
+
+Without a target the servers of the project's own MCP config are asked (as deadweight footprint does), and
+its skills and memory files are looked at. A server of the lock that is not among the targets is
+UNMEASURED, unless --only leaves it out.
+
+The reasons, and their levels: all refuse, but TOOL_GREW, TOOL_ADDED and DEFINITION_CHANGED warn. The
+lock's [checks] changes that: TOOL_ADDED = \"error\". UNMEASURED cannot be lowered.
+
+Examples:
+  deadweight gate --update -- node build/server.js     the first lock, or a reduction banked
+  deadweight gate -- node build/server.js              in CI: holds, or says why not
+  deadweight gate --update --reason \"exports, #88\" -- node build/server.js
+  deadweight gate --base origin/main                   in review: does every raise say why?
+  deadweight gate --only github --format markdown
+
+Exit codes: 0 holds · 1 refused · 2 wrong usage · 3 something could not be measured";
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,8 @@ use std::io::{self, Write};
 pub(crate) enum Exit {
     /// Done.
     Done = 0,
+    /// A gate or a check refused.
+    Refused = 1,
     /// The command was called wrongly.
     Usage = 2,
     /// Something could not be measured.
@@ -27,6 +29,11 @@ pub(crate) struct Trouble {
 }
 
 impl Trouble {
+    /// A gate refused.
+    pub(crate) fn refused(what: impl Into<String>) -> Self {
+        Self { exit: Exit::Refused, what: what.into(), details: Vec::new() }
+    }
+
     /// The command was called wrongly.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, what: what.into(), details: Vec::new() }

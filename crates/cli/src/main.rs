@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let cli = args::Cli::parse();
     let outcome = match cli.command {
         args::Command::Footprint(footprint) => commands::footprint::run(&footprint),
+        args::Command::Gate(gate) => commands::gate::run(&gate),
     };
     let exit = outcome.unwrap_or_else(|trouble| {
         trouble.print();

@@ -4,11 +4,15 @@
 //! |---|---|
 //! | `NO_COLOR` | set and not empty: no colours, unless `--color always` |
 //! | `COLUMNS` | the width of the output, where it does not go to a terminal that tells its own |
+//! | `CI` | set, and neither empty, `0` nor `false`: the gate does not write the lock |
+//! | `GITHUB_ACTIONS` | `true`: the gate annotates, and writes to `GITHUB_STEP_SUMMARY` |
+//! | `GITHUB_STEP_SUMMARY`, `GITHUB_WORKSPACE` | where the summary goes, and what paths of annotations start from |
 //!
 //! Variables that MCP configs name in `${VAR}` are read where the config is.
 
 use crate::args::Color;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 /// How the output is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,4 +52,34 @@ pub(crate) fn set_colors(color: Color) {
         // anstream looks at the stream, NO_COLOR and TERM itself.
         Color::Auto => {}
     }
+}
+
+/// Whether this is a run of continuous integration.
+pub(crate) fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"))
+}
+
+/// What GitHub Actions tells a step.
+#[derive(Debug)]
+pub(crate) struct Actions {
+    /// The file that becomes the step's summary.
+    pub(crate) summary: Option<PathBuf>,
+    workspace: Option<PathBuf>,
+}
+
+impl Actions {
+    /// A path as the repository has it, which is what annotations name.
+    pub(crate) fn in_repository(&self, path: &str) -> String {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+        let inside = self.workspace.as_deref().and_then(|root| absolute.strip_prefix(root).ok());
+        inside.unwrap_or(Path::new(path)).display().to_string()
+    }
+}
+
+/// GitHub Actions, when this is a step of it.
+pub(crate) fn github_actions() -> Option<Actions> {
+    let place = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    std::env::var("GITHUB_ACTIONS")
+        .is_ok_and(|value| value == "true")
+        .then(|| Actions { summary: place("GITHUB_STEP_SUMMARY"), workspace: place("GITHUB_WORKSPACE") })
 }

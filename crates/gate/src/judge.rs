@@ -37,7 +37,26 @@ pub fn judge(lock: &Lock, measured: &Measured, estimator: &dyn Estimator) -> Rep
     let tools = run.tools(&base, &now);
     run.instructions(measured, &labels);
     run.files(measured);
+    point(&mut run.checks, &tools, &run.texts);
     Report::new(run.checks, tools, run.texts, failures)
+}
+
+/// Points the budgets that are exceeded at the entry that grew most: that is where the reason will stand.
+fn point(checks: &mut [Check], tools: &[Movement], texts: &[Movement]) {
+    for check in checks.iter_mut().filter(|check| check.delta.is_some_and(|delta| delta > 0)) {
+        let moved = match check.surface {
+            Surface::Floor | Surface::Descriptions if check.subject == Subject::default() => tools,
+            Surface::Instructions | Surface::Skills | Surface::Memory => texts,
+            _ => continue,
+        };
+        let own = moved.iter().filter(|movement| match movement.surface {
+            Surface::Tool => true,
+            surface => surface == check.surface,
+        });
+        let grown = own.filter(|movement| movement.delta > 0 && movement.line.is_some());
+        check.line =
+            grown.max_by_key(|movement| movement.delta).and_then(|movement| movement.line).or(check.line);
+    }
 }
 
 struct Run<'a> {

@@ -36,7 +36,7 @@ pub use entry::{
 };
 pub use error::LockError;
 pub use read::read;
-pub use source::{source_of_command, source_of_url};
+pub use source::{is_clean_source, source_of_command, source_of_url};
 pub use write::update;
 
 /// The version of the file's shape that this crate reads and writes.

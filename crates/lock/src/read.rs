@@ -272,7 +272,7 @@ impl Reader<'_> {
             match key.get() {
                 "source" => {
                     let text = self.text("source", item)?;
-                    if !source::is_clean(&text) {
+                    if !source::is_clean_source(&text) {
                         return self.fail(
                             item.span(),
                             "`source` holds user info, a query or an argument, which may be a secret".to_owned(),

@@ -52,8 +52,8 @@ pub fn source_of_url(url: &str) -> String {
     format!("{}://{}{}", keep(scheme, "+-."), keep(host, ".-:[]"), keep(path, "/._-~%"))
 }
 
-/// Whether a `source` of a file is one that the functions above can have made.
-pub(crate) fn is_clean(source: &str) -> bool {
+/// Whether a source is one that the functions above can have made.
+pub fn is_clean_source(source: &str) -> bool {
     if let Some((_, _)) = source.split_once("://") {
         return source_of_url(source) == source;
     }
@@ -110,7 +110,7 @@ mod tests {
             ("", "command:unnamed"),
         ] {
             assert_eq!(command(line), expected, "{line}");
-            assert!(is_clean(expected), "{expected}");
+            assert!(is_clean_source(expected), "{expected}");
         }
     }
 
@@ -123,7 +123,7 @@ mod tests {
             ("https://a@b@c/p", "https://c/p"),
         ] {
             assert_eq!(source_of_url(url), expected, "{url}");
-            assert!(is_clean(expected), "{expected}");
+            assert!(is_clean_source(expected), "{expected}");
         }
     }
 
@@ -140,7 +140,7 @@ mod tests {
             "command:node x",
             "",
         ] {
-            assert!(!is_clean(source), "{source}");
+            assert!(!is_clean_source(source), "{source}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Reports as text, Markdown, JSON and HTML.
 
+pub(crate) mod gate;
 pub(crate) mod harmless;
 pub(crate) mod html;
 pub(crate) mod html_catalogue;

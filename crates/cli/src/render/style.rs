@@ -8,6 +8,8 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const STRONG: Style = Style::new().bold();
 /// What needs the reader.
 pub(crate) const NEEDS_YOU: Style = AnsiColor::Yellow.on_default();
+/// What holds, or got lighter.
+pub(crate) const HOLDS: Style = AnsiColor::Green.on_default();
 /// What failed.
 pub(crate) const FAILED: Style = AnsiColor::Red.on_default();
 /// Bars of tools.

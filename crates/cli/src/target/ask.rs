@@ -134,8 +134,13 @@ impl State {
 /// A server that answered, as something to price.
 pub(crate) fn server(spec: &ServerSpec, listing: Listing) -> Server {
     let source = match &spec.transport {
-        Transport::Stdio { command, .. } => command.shown().to_owned(),
-        Transport::Http { url, .. } | Transport::Sse { url, .. } => url.shown().to_owned(),
+        Transport::Stdio { command, args, .. } => {
+            let args: Vec<String> = args.iter().map(|arg| arg.reveal().to_owned()).collect();
+            deadweight_lock::source_of_command(command.reveal(), &args)
+        }
+        Transport::Http { url, .. } | Transport::Sse { url, .. } => {
+            deadweight_lock::source_of_url(url.reveal())
+        }
     };
     let (name, version) = listing.server_info.map_or((None, None), |info| (Some(info.name), info.version));
     Server {

@@ -1,0 +1,132 @@
+//! The verdict, printed.
+
+use crate::args::{Gate, GateFormat};
+use crate::exit::{self, Exit, Trouble};
+use crate::render::gate as text;
+use crate::settings::{self, Screen};
+use crate::target::gather;
+use deadweight_estimate::Estimator;
+use deadweight_gate::{Report, Update, Verdict, compare, format};
+use deadweight_lock::Lock;
+use std::io::Write;
+
+/// Prints a report in the form that was asked for, and says how the command ends.
+pub(super) fn report(args: &Gate, report: &Report, troubles: &[Trouble]) -> Result<Exit, Trouble> {
+    let lock = args.lock.display().to_string();
+    let fix = fix(args, report);
+    let out = match args.format() {
+        GateFormat::Text => {
+            text::report(report, &lock, fix.as_deref(), args.global.quiet, Screen::of_stdout())
+        }
+        GateFormat::Json => crate::render::json::text(report, false),
+        GateFormat::Markdown => format::markdown(report, fix.as_deref()),
+        GateFormat::Sarif => format::sarif(report, &lock, env!("CARGO_PKG_VERSION")),
+        GateFormat::Junit => format::junit(report),
+        GateFormat::Github => format::github(report, &lock),
+    };
+    exit::print(&out)?;
+    if args.format() == GateFormat::Text {
+        in_actions(report, &lock, fix.as_deref())?;
+    }
+    troubles.iter().for_each(Trouble::print);
+    Ok(match report.verdict {
+        Verdict::Holds => Exit::Done,
+        Verdict::Refused => Exit::Refused,
+        Verdict::Unmeasured => Exit::Unmeasured,
+    })
+}
+
+/// In GitHub Actions annotations and the step summary come by themselves.
+fn in_actions(report: &Report, lock: &str, fix: Option<&str>) -> Result<(), Trouble> {
+    let Some(actions) = settings::github_actions() else { return Ok(()) };
+    exit::print(&format::github(report, &actions.in_repository(lock)))?;
+    if let Some(summary) = actions.summary {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(&summary);
+        let text = format::markdown(report, fix);
+        if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
+            exit::note(&format!("the step summary could not be written: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// Says what an update wrote.
+pub(super) fn updated(
+    args: &Gate,
+    old: Option<&Lock>,
+    update: &Update,
+    changed: bool,
+    estimator: &dyn Estimator,
+) -> Result<Exit, Trouble> {
+    let empty = Lock::new(update.lock.estimator.clone(), update.lock.basis.clone());
+    let movement = compare(old.unwrap_or(&empty), &update.lock, estimator);
+    let lock = args.lock.display().to_string();
+    let out = match args.format() {
+        GateFormat::Text => text::updated(&movement, &lock, changed, args.global.quiet, Screen::of_stdout()),
+        GateFormat::Json => {
+            let value = serde_json::json!({
+                "schema": "deadweight/gate-update/1",
+                "lock": lock,
+                "written": changed,
+                "raised": update.raised,
+                "tools": movement.tools,
+                "texts": movement.texts,
+            });
+            crate::render::json::text(&value, false)
+        }
+        GateFormat::Markdown | GateFormat::Sarif | GateFormat::Junit | GateFormat::Github => {
+            return Err(Trouble::usage("--update reports in text or JSON").attempt("leave out --format"));
+        }
+    };
+    exit::print(&out)?;
+    Ok(Exit::Done)
+}
+
+/// The command that accepts what was measured. Reviews and missing measurements have none.
+fn fix(args: &Gate, report: &Report) -> Option<String> {
+    let refused = report.verdict == Verdict::Refused && args.base.is_none();
+    refused.then(|| if rises(report) { update_command(args) } else { bank_command(args) })
+}
+
+/// Whether an update would be asked for a reason.
+fn rises(report: &Report) -> bool {
+    use deadweight_gate::Status::{Added, Grew};
+    report.tools.iter().chain(&report.texts).any(|movement| matches!(movement.status, Added | Grew))
+}
+
+/// The command that re-pins growth.
+pub(super) fn update_command(args: &Gate) -> String {
+    words(args, &["--update", "--reason", "\"WHY\""])
+}
+
+/// The command that banks a reduction.
+fn bank_command(args: &Gate) -> String {
+    words(args, &["--update"])
+}
+
+/// The command that makes the first lock.
+pub(super) fn first_command(args: &Gate) -> String {
+    words(args, &["--update"])
+}
+
+fn words(args: &Gate, own: &[&str]) -> String {
+    let mut out = String::from("deadweight gate");
+    for word in own {
+        out.push(' ');
+        out.push_str(word);
+    }
+    if let Some(directory) = &args.global.directory {
+        out.push_str(&format!(" -C {}", directory.display()));
+    }
+    if args.lock.as_os_str() != deadweight_lock::LOCK_FILE {
+        out.push_str(&format!(" --lock {}", args.lock.display()));
+    }
+    for label in &args.only {
+        out.push_str(&format!(" --only {label}"));
+    }
+    if let Some(estimator) = &args.estimator {
+        out.push_str(&format!(" --estimator {estimator}"));
+    }
+    out.push_str(&gather::written(&args.targets));
+    out
+}
