@@ -179,7 +179,7 @@ pub const MEMORY: &[MemoryRules] = &[
             syntax: ImportSyntax::ClaudeCode,
             hops: 4,
             repeats: false,
-            endings: CLAUDE_CODE_IMPORTS,
+            endings: TEXT_ENDINGS,
             outside: Outside::Asks,
         })),
         leaves_out: Some(measured(&[LeftOut::FrontMatter, LeftOut::Comments])),
@@ -324,8 +324,8 @@ pub fn skills_of(agent: &str) -> Option<&'static SkillRules> {
     SKILLS.iter().find(|rules| rules.agent == agent)
 }
 
-/// The endings that Claude Code was seen to import, out of 150 that were tried.
-const CLAUDE_CODE_IMPORTS: &[&str] = &[
+/// Endings of text files: those that Claude Code was seen to import, out of 150 that were tried.
+pub const TEXT_ENDINGS: &[&str] = &[
     "adoc",
     "asciidoc",
     "astro",

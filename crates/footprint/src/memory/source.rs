@@ -131,3 +131,14 @@ pub struct Unread {
     /// Why, in words.
     pub reason: String,
 }
+
+impl Memory {
+    /// This and what was found elsewhere.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.files.extend(other.files);
+        self.skills.extend(other.skills);
+        self.unread.extend(other.unread);
+        self
+    }
+}
