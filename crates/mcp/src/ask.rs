@@ -20,6 +20,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval, timeout, timeout_at};
 
+/// A time that nobody waits for: thirty years.
+const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 /// How often progress is told when nothing happens.
 const TICK: Duration = Duration::from_millis(500);
 /// How long a server that refused `initialize` may take to answer `server/discover`.
@@ -79,7 +81,9 @@ async fn list_one(
 async fn ask(spec: &ServerSpec, options: &Options, meter: &Meter<'_>) -> Result<Listing, ListError> {
     let mut link = Link::open(&spec.transport, options)
         .map_err(|reason| failure(spec, meter, Stage::Starting, reason, Vec::new()))?;
-    let deadline = tokio::time::Instant::from_std(meter.started()) + options.timeout;
+    let deadline = tokio::time::Instant::from_std(meter.started())
+        .checked_add(options.timeout)
+        .unwrap_or_else(|| tokio::time::Instant::now() + FOR_EVER);
     let outcome = timeout_at(deadline, converse(&mut link, options, meter)).await.unwrap_or_else(|_| {
         Err(Reason::TimedOut {
             limit: options.timeout,
@@ -117,7 +121,7 @@ async fn ask(spec: &ServerSpec, options: &Options, meter: &Meter<'_>) -> Result<
         tools_supported: told.tools_supported,
         pages: told.pages,
         elapsed,
-        anomalies: meter.anomalies().into_iter().chain(told.duplicates).collect(),
+        anomalies: meter.anomalies(&secrets).into_iter().chain(told.duplicates).collect(),
     })
 }
 
@@ -129,7 +133,8 @@ fn failure(
     stderr: Vec<String>,
 ) -> Failure {
     let secrets = spec.secrets();
-    let stdout = meter.noise_samples().iter().map(|line| crate::redact::scrub(line, &secrets)).collect();
+    let scrub = |text: &str| crate::redact::scrub(text, &secrets);
+    let stdout = meter.noise_samples().iter().map(|line| scrub(line)).collect();
     Failure {
         server: crate::harmless::line(&spec.display_name()),
         target: spec.transport.to_string(),
@@ -137,7 +142,7 @@ fn failure(
         origin: spec.origin.clone(),
         stage,
         elapsed: meter.elapsed(),
-        reason,
+        reason: reason.scrubbed(scrub),
         stderr,
         stdout,
     }
@@ -246,15 +251,7 @@ async fn shake_hands(link: &mut Link, meter: &Meter<'_>, ids: &mut Ids) -> Resul
         }
         Err(fault @ Fault::NotStreamable { .. }) => {
             if link.fall_back_to_sse(meter).await? {
-                let request = Request::initialize(ids.next());
-                return match link.exchange(&request, meter).await? {
-                    Answer::Handshake(handshake) => Ok((handshake, Era::Legacy)),
-                    Answer::Error(error) => Err(refused("initialize", error).into()),
-                    _ => {
-                        let detail = "it is no handshake".to_owned();
-                        Err(Reason::Malformed { page: None, detail }.into())
-                    }
-                };
+                return shake_hands_again(link, meter, ids).await;
             }
             fault
         }
@@ -275,8 +272,26 @@ async fn shake_hands(link: &mut Link, meter: &Meter<'_>, ids: &mut Ids) -> Resul
         Ok(Ok(Answer::Error(error))) if !error.supported.is_empty() => {
             Err(unsupported(&error.supported).into())
         }
-        // It is no server of the modern era either; what it said first says more.
+        // It is no server of the modern era either. It may still be one of the older transport that answers
+        // a POST where its stream is with an error object; else what it said first says more.
+        _ if link.may_be_older() && link.fall_back_to_sse(meter).await? => {
+            shake_hands_again(link, meter, ids).await
+        }
         _ => Err(refusal),
+    }
+}
+
+/// The handshake of the legacy era, and nothing else.
+async fn shake_hands_again(
+    link: &mut Link,
+    meter: &Meter<'_>,
+    ids: &mut Ids,
+) -> Result<(Handshake, Era), Fault> {
+    let request = Request::initialize(ids.next());
+    match link.exchange(&request, meter).await? {
+        Answer::Handshake(handshake) => Ok((handshake, Era::Legacy)),
+        Answer::Error(error) => Err(refused("initialize", error).into()),
+        _ => Err(Reason::Malformed { page: None, detail: "it is no handshake".to_owned() }.into()),
     }
 }
 
@@ -322,8 +337,8 @@ impl<'o> Collected<'o> {
     fn add(&mut self, page: Page) -> Result<Option<Bytes>, Reason> {
         self.pages += 1;
         let known = self.names.len();
+        self.bytes = self.bytes.saturating_add(page.size);
         for (name, definition) in page.tools {
-            self.bytes = self.bytes.saturating_add(definition.len());
             let index = self.tools.len();
             self.tools.push(definition);
             match self.names.entry(name) {
@@ -336,9 +351,10 @@ impl<'o> Collected<'o> {
                 }
             }
         }
-        let Some(next) = page.next else { return self.bounded().map(|()| None) };
-        self.bytes = self.bytes.saturating_add(next.len());
-        self.bounded()?;
+        if self.bytes > self.options.max_catalogue_bytes {
+            return Err(Reason::CatalogueTooLarge { limit: self.options.max_catalogue_bytes });
+        }
+        let Some(next) = page.next else { return Ok(None) };
         if let Some(first) = self.cursors.insert(next.clone(), self.pages) {
             return Err(Reason::RepeatedCursor { first, again: self.pages });
         }
@@ -348,13 +364,6 @@ impl<'o> Collected<'o> {
             return Err(Reason::EndlessPages { pages: self.pages, tools: self.names.len(), nothing_new });
         }
         Ok(Some(next))
-    }
-
-    const fn bounded(&self) -> Result<(), Reason> {
-        if self.bytes > self.options.max_catalogue_bytes {
-            return Err(Reason::CatalogueTooLarge { limit: self.options.max_catalogue_bytes });
-        }
-        Ok(())
     }
 
     fn told(self, handshake: Handshake, era: Era, version: String, tools_supported: bool) -> Told {

@@ -98,7 +98,7 @@ pub enum Reason {
         /// The bound, in bytes.
         limit: usize,
     },
-    /// The tool definitions together were longer than the bound.
+    /// The pages together were longer than the bound.
     CatalogueTooLarge {
         /// The bound, in bytes.
         limit: usize,
@@ -276,6 +276,26 @@ impl Reason {
     }
 }
 
+#[cfg(feature = "client")]
+impl Reason {
+    /// The same reason, with `scrub` applied to every text in it that came from the server.
+    pub(crate) fn scrubbed(mut self, scrub: impl Fn(&str) -> String) -> Self {
+        match &mut self {
+            Self::ServerError { message: text, .. }
+            | Self::HttpStatus { excerpt: text, .. }
+            | Self::NotMcp { excerpt: text, .. }
+            | Self::InvalidJson { excerpt: text, .. }
+            | Self::Malformed { detail: text, .. }
+            | Self::Unreachable { detail: text }
+            | Self::RedirectedElsewhere { to: text }
+            | Self::ForeignEndpoint { endpoint: text }
+            | Self::LoginNeeded { resource_metadata: Some(text), .. } => *text = scrub(text),
+            _ => {}
+        }
+        self
+    }
+}
+
 /// A duration for people: tenths below ten seconds, whole seconds above.
 fn seconds(time: Duration) -> String {
     let tenths = time.as_millis().div_ceil(100);
@@ -367,7 +387,7 @@ impl Failure {
                 format!("{server} sent a message of more than {} bytes", thousands(*limit))
             }
             Reason::CatalogueTooLarge { limit } => {
-                format!("{server} sent tool definitions of more than {} bytes", thousands(*limit))
+                format!("{server} sent pages of more than {} bytes together", thousands(*limit))
             }
             Reason::InvalidUtf8 { offset, waiting_for } => format!(
                 "{server} sent bytes that are not UTF-8 (byte {} of its answer to `{waiting_for}`)",
@@ -489,6 +509,10 @@ impl Failure {
             }
             Reason::HttpStatus { status: 429 | 500..=599, .. } => "again later".to_owned(),
             Reason::RedirectedElsewhere { to } => format!("if you trust that address: --url {to}"),
+            Reason::Unreachable { detail } if detail.contains("certificate") => {
+                "trust its issuer: add it to the system's certificates, or name it in SSL_CERT_FILE"
+                    .to_owned()
+            }
             Reason::Unreachable { .. } => "check that the server runs, and its address and port".to_owned(),
             Reason::UnsetVariable { name, .. } => {
                 format!("export {name}=…, or write a default: ${{{name}:-…}}")

@@ -114,7 +114,7 @@ pub struct Options {
     pub grace: Duration,
     /// Most bytes in one message. Default 256 MiB.
     pub max_message_bytes: usize,
-    /// Most bytes in all tool definitions together. Default 512 MiB.
+    /// Most bytes in all pages together. Default 512 MiB.
     pub max_catalogue_bytes: usize,
     /// Most pages. Default 10,000.
     pub max_pages: usize,

@@ -159,6 +159,8 @@ pub(crate) struct Page {
     pub(crate) tools: Vec<(String, Bytes)>,
     /// The raw JSON string of the next page's cursor.
     pub(crate) next: Option<Bytes>,
+    /// Bytes of the message that it came in, which all of its slices keep in memory.
+    pub(crate) size: usize,
 }
 
 /// A JSON-RPC error.
@@ -352,7 +354,7 @@ fn read_page(bytes: &Bytes, result: Value<'_, '_>) -> Result<Page, String> {
         Some(cursor) if cursor.kind() == Kind::String => Some(slice(bytes, cursor)),
         Some(_) => return Err("its `nextCursor` is not a string".to_owned()),
     };
-    Ok(Page { tools, next })
+    Ok(Page { tools, next, size: bytes.len() })
 }
 
 #[cfg(test)]

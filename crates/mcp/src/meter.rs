@@ -148,12 +148,13 @@ impl<'a> Meter<'a> {
         });
     }
 
-    /// Everything odd, for the listing.
-    pub(crate) fn anomalies(&self) -> Vec<Anomaly> {
+    /// Everything odd, for the listing, without `secrets`.
+    pub(crate) fn anomalies(&self, secrets: &[&str]) -> Vec<Anomaly> {
         self.with(|state| {
             let mut all = Vec::new();
             if let Some(sample) = state.noise.first() {
-                all.push(Anomaly::StdoutNoise { lines: state.noise_lines, sample: sample.clone() });
+                let sample = crate::redact::scrub(sample, secrets);
+                all.push(Anomaly::StdoutNoise { lines: state.noise_lines, sample });
             }
             let asked = state.client_requests.iter().cloned();
             all.extend(asked.map(|(method, count)| Anomaly::ClientRequest { method, count }));

@@ -110,7 +110,8 @@ impl ServerSpec {
         }
     }
 
-    /// The values that must not appear in any output.
+    /// The texts that must not appear in any output: hidden values, and the parts of them that what is shown
+    /// does not have (the token after `Bearer`, the key in a query). The longest come first.
     #[cfg(feature = "client")]
     pub(crate) fn secrets(&self) -> Vec<&str> {
         let texts: Vec<&Text> = match &self.transport {
@@ -121,7 +122,18 @@ impl ServerSpec {
                 std::iter::once(url).chain(headers.iter().map(|(_, value)| value)).collect()
             }
         };
-        texts.into_iter().filter(|text| text.is_hidden()).map(Text::reveal).collect()
+        let mut secrets = Vec::new();
+        for text in texts.into_iter().filter(|text| text.is_hidden()) {
+            secrets.push(text.reveal());
+            secrets.extend(
+                text.reveal()
+                    .split(|c: char| c.is_whitespace() || "=&?#@,;:/\"'".contains(c))
+                    .filter(|part| !matches!(*part, "Bearer" | "bearer" | "Basic"))
+                    .filter(|part| !text.shown().contains(part)),
+            );
+        }
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets
     }
 }
 

@@ -31,11 +31,24 @@ pub(crate) struct HttpLink {
     /// The version that goes into the header, once it is agreed on.
     version: Option<HeaderValue>,
     replies: JoinSet<()>,
+    /// Whether `initialize` was answered with one of the statuses that an older transport's address has for it.
+    may_be_older: bool,
 }
 
 impl HttpLink {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, parser: Parser::new(), session: None, version: None, replies: JoinSet::new() }
+        Self {
+            client,
+            parser: Parser::new(),
+            session: None,
+            version: None,
+            replies: JoinSet::new(),
+            may_be_older: false,
+        }
+    }
+
+    pub(super) const fn may_be_older(&self) -> bool {
+        self.may_be_older
     }
 
     pub(super) const fn client(&self) -> &Client {
@@ -119,12 +132,15 @@ impl HttpLink {
         if status == StatusCode::NOT_FOUND && has_session && request.ask != Ask::Initialize {
             return Err(Fault::SessionGone);
         }
+        if request.ask == Ask::Initialize {
+            self.may_be_older = matches!(status.as_u16(), 400 | 404 | 405);
+        }
         let is_object = body.trim_ascii_start().first() == Some(&b'{');
         if is_object && let Ok(Some(answer)) = sort(&mut self.parser, &body, request, meter, drop) {
             return Ok(answer);
         }
         let (status, excerpt) = (status.as_u16(), shown(&body));
-        if request.ask == Ask::Initialize && matches!(status, 400 | 404 | 405) {
+        if request.ask == Ask::Initialize && self.may_be_older {
             return Err(Fault::NotStreamable { status, excerpt });
         }
         Err(Reason::HttpStatus { status, excerpt }.into())

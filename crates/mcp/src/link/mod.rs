@@ -145,6 +145,11 @@ impl Link {
         Ok(())
     }
 
+    /// Whether the address may be one of the older transport: it refused `initialize` as such an address does.
+    pub(crate) const fn may_be_older(&self) -> bool {
+        matches!(self, Self::Http(link) if link.may_be_older())
+    }
+
     /// Turns to the older transport, if the address turns out to be one of its event streams.
     pub(crate) async fn fall_back_to_sse(&mut self, meter: &Meter<'_>) -> Result<bool, Reason> {
         let Self::Http(link) = self else { return Ok(false) };

@@ -1,7 +1,7 @@
 //! What is said about a failure, word for word, and what is not said.
 
 use crate::support::{patient, script, spec};
-use deadweight_mcp::{Origin, ServerSpec, Text, Transport, list, no_progress};
+use deadweight_mcp::{Anomaly, Origin, ServerSpec, Text, Transport, list, no_progress};
 use deadweight_testkit::scripted_mcp::Act;
 
 const SECRET: &str = "hunter2hunter2";
@@ -37,4 +37,16 @@ async fn secrets_are_never_printed() {
         text.contains(r#"set it in the environment, or in the server's "env" in .mcp.json (line 7)"#),
         "{text}"
     );
+}
+
+#[tokio::test]
+async fn secrets_that_come_back_in_other_words_are_never_printed() {
+    let refusal = Act::Error { code: -32000, message: format!("bad key {SECRET}") };
+    let spec = secretive(&script("echoing").on("initialize", [refusal]));
+    let error = list(&spec, &patient(), &no_progress).await.unwrap_err();
+    assert_eq!(error.to_string(), "the server `github` answered `initialize` with error -32000: bad key …");
+    // On standard output, of a server that works.
+    let spec = secretive(&script("talking").tool("a").on("start", [Act::Stdout(format!("user {SECRET}"))]));
+    let listing = list(&spec, &patient(), &no_progress).await.unwrap();
+    assert_eq!(listing.anomalies, [Anomaly::StdoutNoise { lines: 1, sample: "user …".to_owned() }]);
 }

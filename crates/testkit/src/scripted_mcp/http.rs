@@ -193,7 +193,9 @@ impl Shared {
             };
         }
         let point = if request.method == "POST" { method } else { request.method.as_str() };
-        if let Some(fixed) = http.fixed.get(point) {
+        if let Some(fixed) = http.fixed.get(point)
+            && (http.fixed_path.is_empty() || http.fixed_path == path)
+        {
             return whole(fixed.status, &fixed.content_type, fixed.body.as_bytes());
         }
         match (request.method.as_str(), path) {
@@ -241,7 +243,8 @@ impl Shared {
                 let Some(name) = request.header("mcp-session-id") else {
                     return whole(400, "text/plain", "Mcp-Session-Id is missing");
                 };
-                let life = self.http().session_life.unwrap_or(usize::MAX);
+                let number = name.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or(1usize);
+                let life = self.http().session_lives.get(number - 1).copied().unwrap_or(usize::MAX);
                 match state.sessions.get_mut(name) {
                     Some(seen) if *seen < life => *seen += 1,
                     _ => return whole(404, "text/plain", "Session not found"),

@@ -146,14 +146,16 @@ pub struct HttpScript {
     pub cut: bool,
     /// Whether there are sessions, which every request but `initialize` must name.
     pub session: bool,
-    /// How many requests a session lives; for ever if absent.
-    pub session_life: Option<usize>,
+    /// How many requests the first, the second, … session lives; the others live for ever.
+    pub session_lives: Vec<usize>,
     /// The `WWW-Authenticate` of a 401 for everybody without `Authorization: Bearer good`.
     pub auth: Option<String>,
     /// A redirect for every request to `/`: status and location.
     pub redirect: Option<(u16, String)>,
     /// Fixed answers by JSON-RPC method, or by `GET`.
     pub fixed: BTreeMap<String, Fixed>,
+    /// The path whose requests get the fixed answers; all if empty.
+    pub fixed_path: String,
     /// The content type of JSON answers, where it is not `application/json`.
     pub content_type: Option<String>,
 }
