@@ -23,7 +23,7 @@ pub(super) fn weigh(anatomy: &Anatomy<'_, '_>, estimator: &dyn Estimator, all_to
         tally.add(bytes as u64, || text);
     };
     for message in anatomy.messages.iter().take_while(|message| message.role != Role::Assistant) {
-        for block in &message.blocks {
+        for block in anatomy.blocks_of(message) {
             if !matches!(block.kind, BlockKind::Text | BlockKind::SystemText) {
                 continue;
             }

@@ -20,7 +20,8 @@ impl<'id, 'd> Reader<'id, 'd> {
         self.out.cache_control = self.cache_control(cache_control);
         match system {
             Some(system) if matches!(system.kind(), Kind::String | Kind::Array) => {
-                self.out.system = self.blocks(Some(system), "system", Place::LEAD, Self::anthropic_block);
+                self.blocks(Some(system), "system", Place::LEAD, Self::anthropic_block);
+                self.say_in_system();
                 self.member(Slice::System, system);
             }
             Some(system) => self.note(system, AnomalyKind::WrongType("system")),
@@ -39,9 +40,9 @@ impl<'id, 'd> Reader<'id, 'd> {
         }
         match messages {
             Some(messages) if messages.kind() == Kind::Array => {
-                self.begin_list();
-                self.expect_messages(messages);
+                self.begin_list(messages);
                 for message in messages.elements() {
+                    self.fetch_ahead(message);
                     self.anthropic_message(message);
                 }
             }
@@ -64,8 +65,8 @@ impl<'id, 'd> Reader<'id, 'd> {
         if content.is_none() {
             self.note(value, AnomalyKind::Missing("content"));
         }
-        let blocks = self.blocks(content, "content", Place::of(role), Self::anthropic_block);
-        self.message(value, role, blocks);
+        self.blocks(content, "content", Place::of(role), Self::anthropic_block);
+        self.message(value, role);
     }
 
     fn anthropic_tool(&mut self, value: Value<'id, 'd>) {

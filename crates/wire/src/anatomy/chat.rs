@@ -14,10 +14,10 @@ impl<'id, 'd> Reader<'id, 'd> {
         self.openai_tools_member(functions, "functions");
         match messages {
             Some(messages) if messages.kind() == Kind::Array => {
-                self.begin_list();
+                self.begin_list(messages);
                 let mut leading = true;
-                self.expect_messages(messages);
                 for message in messages.elements() {
+                    self.fetch_ahead(message);
                     leading = self.chat_message(message, leading);
                 }
             }
@@ -46,35 +46,37 @@ impl<'id, 'd> Reader<'id, 'd> {
             _ => Role::Unknown,
         });
         if leading && role == Role::System {
-            let blocks = self.blocks(content, "content", Place::LEAD, Self::openai_part);
-            self.out.system.extend(blocks);
+            self.blocks(content, "content", Place::LEAD, Self::openai_part);
+            self.say_in_system();
             self.element(Slice::System, value);
             return true;
         }
-        let mut blocks = Vec::with_capacity(1);
         // The texts of one thought under up to three names: the first that is there counts.
         if let Some(thought) = reasoning_content.or(reasoning).or(reasoning_details) {
             let mut block = Block::new(BlockKind::Reasoning, thought);
             self.read(&mut block, Some(thought));
-            blocks.push(block);
+            self.say(block);
         }
         if role == Role::Tool {
             let mut block = Block::new(BlockKind::ToolResult, content.unwrap_or(value));
             block.tool_id = self.string(tool_call_id, "tool_call_id");
             block.tool_name = name.filter(is_string);
             self.result(&mut block, content, "content", Place::IN_RESULT, Self::openai_part);
-            blocks.push(block);
+            self.say(block);
         } else {
-            blocks.extend(self.blocks(content, "content", Place::of(role), Self::openai_part));
+            self.blocks(content, "content", Place::of(role), Self::openai_part);
         }
         if let Some(refusal) = refusal {
             let mut block = Block::new(BlockKind::Text, refusal);
             self.read(&mut block, Some(refusal));
-            blocks.push(block);
+            self.say(block);
         }
         match tool_calls {
             Some(calls) if calls.kind() == Kind::Array => {
-                blocks.extend(calls.elements().map(|call| self.chat_call(call)));
+                for call in calls.elements() {
+                    let block = self.chat_call(call);
+                    self.say(block);
+                }
             }
             Some(calls) => self.note(calls, AnomalyKind::WrongType("tool_calls")),
             None => {}
@@ -82,12 +84,14 @@ impl<'id, 'd> Reader<'id, 'd> {
         if let Some(call) = function_call {
             let mut block = Block::new(BlockKind::ToolUse, call);
             self.chat_function(&mut block, call);
-            blocks.push(block);
+            self.say(block);
         }
-        if let (Some(mark), Some(last)) = (self.cache_control(cache_control), blocks.last_mut()) {
-            last.cache_control = last.cache_control.or(Some(mark));
+        if let Some(mark) = self.cache_control(cache_control)
+            && let Some(last) = self.said().last_mut()
+        {
+            last.cache_control.get_or_insert(mark);
         }
-        self.message(value, role, blocks);
+        self.message(value, role);
         false
     }
 

@@ -52,7 +52,8 @@ impl<'id, 'd> Reader<'id, 'd> {
         match system {
             Some(system) if system.kind() == Kind::Object => {
                 members!(self, system; parts: b"parts");
-                self.out.system = self.gemini_parts(parts, Place::LEAD);
+                self.gemini_parts(parts, Place::LEAD);
+                self.say_in_system();
                 self.member(Slice::System, system);
             }
             Some(system) => self.note(system, AnomalyKind::WrongType("systemInstruction")),
@@ -72,11 +73,11 @@ impl<'id, 'd> Reader<'id, 'd> {
             Some(tools) => self.note(tools, AnomalyKind::WrongType("tools")),
             None => {}
         }
-        self.begin_list();
         match contents {
             Some(contents) if contents.kind() == Kind::Array => {
-                self.expect_messages(contents);
+                self.begin_list(contents);
                 for content in contents.elements() {
+                    self.fetch_ahead(content);
                     self.gemini_content(content);
                 }
             }
@@ -101,13 +102,16 @@ impl<'id, 'd> Reader<'id, 'd> {
                 _ => Role::Unknown,
             }),
         };
-        let blocks = self.gemini_parts(parts, Place::of(role));
-        self.message(value, role, blocks);
+        self.gemini_parts(parts, Place::of(role));
+        self.message(value, role);
     }
 
-    fn gemini_parts(&mut self, parts: Option<Value<'id, 'd>>, place: Place) -> Vec<Block<'id, 'd>> {
+    fn gemini_parts(&mut self, parts: Option<Value<'id, 'd>>, place: Place) {
         match parts {
-            Some(part) if part.kind() == Kind::Object => vec![self.gemini_part(part, place)],
+            Some(part) if part.kind() == Kind::Object => {
+                let block = self.gemini_part(part, place);
+                self.say(block);
+            }
             parts => self.blocks(parts, "parts", place, Self::gemini_part),
         }
     }

@@ -45,7 +45,7 @@ mod reader;
 mod responses;
 mod types;
 
-pub use few::Few;
+pub use few::{Few, Rare};
 pub use types::{
     Anomaly, AnomalyKind, Block, BlockKind, CacheControl, Delta, Inner, Media, MediaForm, MediaKind, Message,
     Namespace, Role, Slice, Tool,
@@ -82,6 +82,8 @@ pub struct Anatomy<'id, 'd> {
     pub runs: Vec<(Slice, Span<'id>)>,
     /// What is valid JSON and yet not what the dialect says.
     pub anomalies: Vec<Anomaly<'id>>,
+    /// The blocks of all messages: one list, so that a long history is not thousands of small ones.
+    blocks: Vec<Block<'id, 'd>>,
 }
 
 impl<'id, 'd> Anatomy<'id, 'd> {
@@ -113,13 +115,18 @@ impl<'id, 'd> Anatomy<'id, 'd> {
         self.body_bytes - self.runs.iter().map(|(_, span)| span.len()).sum::<usize>()
     }
 
+    /// What a message says, in order.
+    pub fn blocks_of(&self, message: &Message<'id, 'd>) -> &[Block<'id, 'd>] {
+        self.blocks.get(message.blocks.start as usize..message.blocks.end as usize).unwrap_or_default()
+    }
+
     /// Every block with the slice it is in: the system's, then the messages', in order.
     pub fn blocks(&self) -> impl Iterator<Item = (Slice, &Block<'id, 'd>)> {
         let system = self.system.iter().map(|block| (Slice::System, block));
         let messages = self
             .messages
             .iter()
-            .flat_map(|message| message.blocks.iter().map(move |block| (message.slice, block)));
+            .flat_map(|message| self.blocks_of(message).iter().map(move |block| (message.slice, block)));
         system.chain(messages)
     }
 

@@ -1,7 +1,7 @@
 //! What the four dialects share: reading objects once, collecting blocks, runs and anomalies.
 
 use super::Anatomy;
-use super::few::Few;
+use super::few::{Few, Rare};
 use super::types::{
     Anomaly, AnomalyKind, Block, BlockKind, CacheControl, Inner, Media, MediaForm, MediaKind, Message, Role,
     Slice, Tool,
@@ -33,14 +33,14 @@ macro_rules! members {
 pub(super) use members;
 
 /// The decoded bytes of a string, borrowed when it holds no escape; nothing for anything else.
+#[inline]
 pub(super) fn bytes_of<'d>(value: Value<'_, 'd>) -> Cow<'d, [u8]> {
-    let Some(decoded) = value.decoded_len() else { return Cow::Borrowed(&[]) };
-    let raw = value.document().slice(value.span());
-    match raw.get(1..raw.len() - 1) {
-        // Every escape is longer than what it stands for.
-        Some(inside) if inside.len() == decoded => Cow::Borrowed(inside),
-        _ => Cow::Owned(value.as_str().unwrap_or_default().into_owned().into_bytes()),
-    }
+    value.plain_bytes().map_or_else(|| decoded_bytes(value), Cow::Borrowed)
+}
+
+#[cold]
+fn decoded_bytes<'d>(value: Value<'_, 'd>) -> Cow<'d, [u8]> {
+    value.as_str().map_or(Cow::Borrowed(&[]), |text| Cow::Owned(text.into_owned().into_bytes()))
 }
 
 /// Whether a value is a string.
@@ -88,11 +88,11 @@ impl<'id, 'd> Block<'id, 'd> {
             type_name: None,
             value,
             content: Few::None,
-            media: Few::None,
+            media: Rare::NONE,
             tool_name: None,
             tool_id: None,
             cache_control: None,
-            inner: Vec::new(),
+            inner: Rare::NONE,
         }
     }
 }
@@ -116,6 +116,10 @@ pub(super) struct Reader<'id, 'd> {
     pub(super) cut: Vec<Span<'id>>,
     pieces: Vec<Piece<'id>>,
     list: u32,
+    /// Index of the first block of the message being read.
+    from: u32,
+    /// How far the tape's texts have been fetched, see [`fetch_ahead`](Self::fetch_ahead).
+    fetched: usize,
     /// Index of the first piece of the last message.
     last_message: Option<usize>,
 }
@@ -139,11 +143,14 @@ impl<'id, 'd> Reader<'id, 'd> {
                 messages: Vec::new(),
                 runs: Vec::new(),
                 anomalies: Vec::new(),
+                blocks: Vec::new(),
             },
             spare: Vec::new(),
             cut: Vec::new(),
             pieces: Vec::new(),
             list: 0,
+            from: 0,
+            fetched: 0,
             last_message: None,
         }
     }
@@ -233,29 +240,49 @@ impl<'id, 'd> Reader<'id, 'd> {
         block
     }
 
-    /// The blocks of a `content`: a string is one text, an array holds blocks.
+    /// Adds the blocks of a `content` to those of the message being read: a string is one text, an array
+    /// holds blocks.
     pub(super) fn blocks(
         &mut self,
         content: Option<Value<'id, 'd>>,
         member: &'static str,
         place: Place,
         read: ReadBlock<'id, 'd>,
-    ) -> Vec<Block<'id, 'd>> {
-        let Some(content) = content else { return Vec::new() };
+    ) {
+        let Some(content) = content else { return };
         match content.kind() {
             Kind::String => {
                 let mut block = Block::new(place.text, content);
                 self.read(&mut block, Some(content));
-                vec![block]
+                self.say(block);
             }
             Kind::Array => {
-                // Nearly always one or two: a list that grew by itself would have room for four.
-                let mut blocks = Vec::with_capacity(content.elements().count());
-                blocks.extend(content.elements().map(|element| self.block(element, member, place, read)));
-                blocks
+                for element in content.elements() {
+                    let block = self.block(element, member, place, read);
+                    self.say(block);
+                }
             }
-            _ => vec![self.stray(content, member)],
+            _ => {
+                let block = self.stray(content, member);
+                self.say(block);
+            }
         }
+    }
+
+    /// Adds a block to the message being read.
+    pub(super) fn say(&mut self, block: Block<'id, 'd>) {
+        self.out.blocks.push(block);
+    }
+
+    /// The blocks of the message being read.
+    pub(super) fn said(&mut self) -> &mut [Block<'id, 'd>] {
+        self.out.blocks.get_mut(self.from as usize..).unwrap_or_default()
+    }
+
+    /// Makes what was read as a message a part of the system slice.
+    pub(super) fn say_in_system(&mut self) {
+        let said = self.out.blocks.drain(self.from as usize..);
+        self.out.system.extend(said);
     }
 
     /// One element of a `content` array.
@@ -320,8 +347,8 @@ impl<'id, 'd> Reader<'id, 'd> {
         if kind.is_none() {
             self.note(value, AnomalyKind::Missing("type"));
         }
-        let one_hour = ttl.is_some_and(|ttl| ttl.is_str("1h"));
-        Some(CacheControl { value, one_hour })
+        self.string(ttl, "ttl");
+        Some(CacheControl { value })
     }
 
     /// An image or file by a URL that may be a `data:` URL.
@@ -378,9 +405,29 @@ impl<'id, 'd> Reader<'id, 'd> {
         });
     }
 
-    /// Starts a list whose elements may join to runs.
-    pub(super) const fn begin_list(&mut self) {
+    /// Starts a list of messages; its elements may join to runs. Room for what a history usually holds
+    /// is made at once: about ten nodes go to a block, a little more to a message.
+    pub(super) fn begin_list(&mut self, list: Value<'id, 'd>) {
         self.list += 1;
+        let nodes = list.after() as usize - list.index();
+        self.out.blocks.reserve(nodes / 10);
+        self.out.messages.reserve(nodes / 12);
+    }
+
+    /// Touches the text at the nodes around the next message, so that the processor fetches what lies
+    /// far apart in a large body at once and not, as the reading would have it, one after the other.
+    /// On a 32 MB request this takes the anatomy from 2.6 to 2.0 ms; on what a cache holds it gains nothing.
+    pub(super) fn fetch_ahead(&mut self, next: Value<'id, 'd>) {
+        const AHEAD: usize = 1024;
+        let (document, at) = (next.document(), next.index());
+        if document.bytes().len() < 4 << 20 || self.fetched >= at + AHEAD / 2 {
+            return;
+        }
+        let nodes = document.nodes().get(self.fetched.max(at)..).unwrap_or_default();
+        let starts = nodes.iter().take(AHEAD).map(|node| node.start as usize);
+        let touched = starts.filter_map(|start| document.bytes().get(start)).fold(0, |sum, byte| sum ^ byte);
+        std::hint::black_box(touched);
+        self.fetched = self.fetched.max(at) + AHEAD;
     }
 
     /// A member that is wholly of one slice. To be called when it has been read.
@@ -393,17 +440,12 @@ impl<'id, 'd> Reader<'id, 'd> {
         self.piece(slice, value, self.list);
     }
 
-    /// Makes room for as many messages as `list` has elements. A list that grows among the blocks of its
-    /// messages leaves holes in the heap: an anatomy of a request of 1 MB then takes 1.6 times as long.
-    pub(super) fn expect_messages(&mut self, list: Value<'id, 'd>) {
-        let count = list.elements().count();
-        self.out.messages.reserve(count);
-        self.pieces.reserve(count);
-    }
-
     /// A message, once it has been read.
-    pub(super) fn message(&mut self, value: Value<'id, 'd>, role: Role, blocks: Vec<Block<'id, 'd>>) {
+    pub(super) fn message(&mut self, value: Value<'id, 'd>, role: Role) {
+        let blocks = self.from..self.out.blocks.len() as u32;
+        self.from = blocks.end;
         self.out.messages.push(Message { value, role, slice: Slice::History, blocks });
+        self.join_last();
         self.last_message = Some(self.pieces.len());
         self.piece(Slice::History, value, self.list);
     }
@@ -423,10 +465,24 @@ impl<'id, 'd> Reader<'id, 'd> {
         self.pieces.push(Piece { slice, span, list });
     }
 
+    /// Joins the last two pieces where they are of one list and slice: a long history stays one piece. To be
+    /// called only when neither is of the last message, which may yet be the tail.
+    fn join_last(&mut self) {
+        if let [.., before, last] = self.pieces.as_mut_slice()
+            && before.list == last.list
+            && before.list > 0
+            && before.slice == last.slice
+        {
+            before.span = before.span.join(last.span);
+            self.pieces.pop();
+        }
+    }
+
     /// A message that is not an object.
     pub(super) fn stray_message(&mut self, value: Value<'id, 'd>, member: &'static str) {
         let block = self.stray(value, member);
-        self.message(value, Role::Unknown, vec![block]);
+        self.say(block);
+        self.message(value, Role::Unknown);
     }
 
     /// Names the tail and joins the pieces to runs.

@@ -33,20 +33,21 @@ impl<'id, 'd> Reader<'id, 'd> {
         if let Some(instructions) = self.string(instructions, "instructions") {
             let mut block = Block::new(BlockKind::Text, instructions);
             self.read(&mut block, Some(instructions));
-            self.out.system.push(block);
+            self.say(block);
+            self.say_in_system();
             self.member(Slice::System, instructions);
         }
         self.openai_tools_member(tools, "tools");
         match input {
             Some(input) if input.kind() == Kind::String => {
-                let blocks = self.blocks(Some(input), "input", Place::of(Role::User), Self::openai_part);
-                self.message(input, Role::User, blocks);
+                self.blocks(Some(input), "input", Place::of(Role::User), Self::openai_part);
+                self.message(input, Role::User);
             }
             Some(input) if input.kind() == Kind::Array => {
-                self.begin_list();
+                self.begin_list(input);
                 let mut leading = true;
-                self.expect_messages(input);
                 for item in input.elements() {
+                    self.fetch_ahead(item);
                     leading = self.item(item, leading);
                 }
             }
@@ -84,19 +85,18 @@ impl<'id, 'd> Reader<'id, 'd> {
             b"message" => {
                 let role = self.item_role(value, role);
                 if leading && role == Role::System {
-                    let blocks = self.blocks(content, "content", Place::LEAD, Self::openai_part);
-                    self.out.system.extend(blocks);
+                    self.blocks(content, "content", Place::LEAD, Self::openai_part);
+                    self.say_in_system();
                     self.element(Slice::System, value);
                     return true;
                 }
-                let blocks = self.blocks(content, "content", Place::of(role), Self::openai_part);
-                self.message(value, role, blocks);
+                self.blocks(content, "content", Place::of(role), Self::openai_part);
+                self.message(value, role);
                 return false;
             }
             b"agent_message" => {
-                let place = Place::of(speaker);
-                let blocks = self.blocks(content, "content", place, Self::openai_part);
-                self.message(value, speaker, blocks);
+                self.blocks(content, "content", Place::of(speaker), Self::openai_part);
+                self.message(value, speaker);
                 return false;
             }
             b"additional_tools" | b"mcp_list_tools" => {
@@ -183,7 +183,8 @@ impl<'id, 'd> Reader<'id, 'd> {
                 speaker = Role::Unknown;
             }
         }
-        self.message(value, speaker, vec![block]);
+        self.say(block);
+        self.message(value, speaker);
         false
     }
 

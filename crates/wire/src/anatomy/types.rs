@@ -1,6 +1,6 @@
 //! The parts an anatomy is made of.
 
-use super::few::Few;
+use super::few::{Few, Rare};
 use crate::json::{Span, Value};
 use std::fmt;
 use std::ops::Range;
@@ -96,8 +96,8 @@ pub struct Message<'id, 'd> {
     pub role: Role,
     /// [`Slice::History`], or [`Slice::Tail`] for the last.
     pub slice: Slice,
-    /// What it says, in order.
-    pub blocks: Vec<Block<'id, 'd>>,
+    /// Where its blocks stand among those of the anatomy, see [`Anatomy::blocks_of`](super::Anatomy::blocks_of).
+    pub(super) blocks: Range<u32>,
 }
 
 /// What a block is.
@@ -176,7 +176,7 @@ pub struct Block<'id, 'd> {
     /// The values the model reads in it, in order: strings are read decoded, anything else as sent.
     pub content: Few<Value<'id, 'd>>,
     /// Images and files in it (its own, or those inside a tool result).
-    pub media: Few<Media<'id, 'd>>,
+    pub media: Rare<Media<'id, 'd>>,
     /// For tool calls and results: the name of the tool, where the block has one.
     pub tool_name: Option<Value<'id, 'd>>,
     /// For tool calls and results: the id that joins them.
@@ -185,7 +185,7 @@ pub struct Block<'id, 'd> {
     pub cache_control: Option<CacheControl<'id, 'd>>,
     /// The blocks inside its content, when that is an array: a tool result's, a document's, a reasoning
     /// item's. Their content and media are also in `content` and `media`.
-    pub inner: Vec<Inner<'id, 'd>>,
+    pub inner: Rare<Inner<'id, 'd>>,
 }
 
 impl<'id, 'd> Block<'id, 'd> {
@@ -253,10 +253,15 @@ pub struct Media<'id, 'd> {
 /// A cache marker.
 #[derive(Debug, Clone, Copy)]
 pub struct CacheControl<'id, 'd> {
-    /// The marker's value.
+    /// The marker's object.
     pub value: Value<'id, 'd>,
-    /// Whether it asks for one hour (otherwise five minutes).
-    pub one_hour: bool,
+}
+
+impl CacheControl<'_, '_> {
+    /// Whether it asks for one hour; otherwise it is five minutes.
+    pub fn one_hour(&self) -> bool {
+        self.value.get("ttl").is_some_and(|ttl| ttl.is_str("1h"))
+    }
 }
 
 /// One tool definition of a request.

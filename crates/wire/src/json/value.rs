@@ -148,9 +148,16 @@ pub struct Value<'id, 'd> {
     index: u32,
 }
 
+const _: () = assert!(size_of::<Option<Value<'_, '_>>>() == 16);
+
 impl<'id, 'd> Value<'id, 'd> {
     fn node(&self) -> Node {
         self.doc.tape.nodes.get(self.index as usize).copied().unwrap_or(Node::plain(Kind::Null, 0, 0))
+    }
+
+    /// The index of its node.
+    pub(crate) const fn index(&self) -> usize {
+        self.index as usize
     }
 
     /// The document this value belongs to.
@@ -172,6 +179,18 @@ impl<'id, 'd> Value<'id, 'd> {
     /// The value as it stands in the text.
     pub fn raw(&self) -> &'d str {
         self.doc.text(self.span())
+    }
+
+    /// For a string without escapes, its bytes: the quick way to look at keys.
+    #[inline]
+    pub(crate) fn plain_bytes(&self) -> Option<&'d [u8]> {
+        let node = self.node();
+        let plain = node.kind == Kind::String && !node.escaped;
+        if plain {
+            self.doc.tape.bytes.get(node.start as usize + 1..(node.end as usize).wrapping_sub(1))
+        } else {
+            None
+        }
     }
 
     /// For a string, its length in bytes of UTF-8 once its escapes are resolved; computed while parsing,
@@ -244,7 +263,7 @@ impl<'id, 'd> Value<'id, 'd> {
     }
 
     /// The index of the node after this value.
-    fn after(&self) -> u32 {
+    pub(crate) fn after(&self) -> u32 {
         let node = self.node();
         if matches!(node.kind, Kind::Array | Kind::Object) { node.aux } else { self.index + 1 }
     }

@@ -39,7 +39,7 @@ fn paths_and_shapes_name_the_dialect() {
 /// What was said, without marks and whether a text stood alone or in an array.
 fn said(body: &str) -> Vec<(BlockKind, Vec<String>)> {
     read(body, Dialect::AnthropicMessages, |anatomy| {
-        let messages = anatomy.messages.iter().flat_map(|message| &message.blocks);
+        let messages = anatomy.messages.iter().flat_map(|message| anatomy.blocks_of(message));
         let said = messages.map(|block| (block.kind, block.content.iter().map(text_of).collect()));
         said.collect()
     })

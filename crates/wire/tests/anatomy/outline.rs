@@ -27,7 +27,7 @@ fn short(value: &Value<'_, '_>) -> String {
 fn mark(mark: Option<CacheControl<'_, '_>>) -> &'static str {
     match mark {
         None => "",
-        Some(mark) if mark.one_hour => " [mark 1h]",
+        Some(mark) if mark.one_hour() => " [mark 1h]",
         Some(_) => " [mark 5m]",
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn outline(anatomy: &Anatomy<'_, '_>) -> String {
     writeln!(out, "messages").unwrap();
     for message in &anatomy.messages {
         writeln!(out, "  {} ({})", message.role.name(), message.slice.name()).unwrap();
-        for own in &message.blocks {
+        for own in anatomy.blocks_of(message) {
             block(&mut out, own);
         }
     }
@@ -129,7 +129,7 @@ pub(crate) fn check(anatomy: &Anatomy<'_, '_>) {
         let last = at + 1 == anatomy.messages.len();
         assert_eq!(message.slice, if last { Slice::Tail } else { Slice::History });
         assert!(ends_in(message.slice, &message.value));
-        assert!(message.blocks.iter().all(|block| inside(&block.value, &message.value)));
+        assert!(anatomy.blocks_of(message).iter().all(|block| inside(&block.value, &message.value)));
     }
     for (_, block) in anatomy.blocks() {
         assert!(block.content.iter().all(|value| inside(value, &block.value)));
