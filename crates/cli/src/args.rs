@@ -347,8 +347,19 @@ Without a target the servers of the project's own MCP config are asked (as deadw
 its skills and memory files are looked at. A server of the lock that is not among the targets is
 UNMEASURED, unless --only leaves it out.
 
-The reasons, and their levels: all refuse, but TOOL_GREW, TOOL_ADDED and DEFINITION_CHANGED warn. The
-lock's [checks] changes that: TOOL_ADDED = \"error\". UNMEASURED cannot be lowered.
+The checks that refuse:
+  FLOOR_BUDGET_EXCEEDED, …_STALE            all tools: above the budget, or further below it than the slack
+  DESC_BUDGET_EXCEEDED, …_STALE             their descriptions alone
+  INSTRUCTIONS_, SKILL_, MEMORY_BUDGET_…    the same for the servers' instructions, skills, memory files
+  CEILING_EXCEEDED                          all tools: above the lock's ceiling_tokens
+  TOOL_TOO_LARGE, TOOL_COUNT_EXCEEDED       above its max_tool_tokens, its max_tools
+  RAISE_WITHOUT_CAUSE                       an entry, slack, ceiling or check was loosened without a reason
+  BASIS_MISMATCH                            the lock was priced another way
+  UNMEASURED                                a server could not be asked; never lowered to a warning
+The checks that warn:
+  TOOL_GREW, TOOL_ADDED                     one tool, whatever the sum says
+  DEFINITION_CHANGED                        a definition is not the one that was reviewed
+The lock's [checks] sets another level: TOOL_ADDED = \"error\".
 
 Examples:
   deadweight gate --update -- node build/server.js     the first lock, or a reduction banked

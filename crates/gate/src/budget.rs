@@ -121,9 +121,16 @@ impl<'e> Pricer<'e> {
     }
 }
 
-/// Whether one price is larger than another, in bytes or in tokens.
-pub(crate) fn rose(base: &ToolPrice, now: &ToolPrice) -> bool {
+/// Whether a tool costs more than it did, in bytes or in tokens.
+pub(crate) fn grew(base: &ToolPrice, now: &ToolPrice) -> bool {
     now.bytes > base.bytes || more(base.tokens, now.tokens)
+}
+
+/// Whether any budget that a tool's price is part of rises with it: its description has one of its own.
+pub(crate) fn rose(base: &ToolPrice, now: &ToolPrice) -> bool {
+    grew(base, now)
+        || now.description_bytes > base.description_bytes
+        || more(base.description_tokens, now.description_tokens)
 }
 
 /// The same for texts.

@@ -1,6 +1,6 @@
 //! Two locks: what moved between them, and whether every raise says why. No server is started.
 
-use crate::budget::{Pricer, Surface, rose, text_rose};
+use crate::budget::{Pricer, Surface, grew, rose, text_rose};
 use crate::judge::{change, status_of};
 use crate::reason::Reason;
 use crate::report::{Check, Movement, Report, Status, Subject};
@@ -146,7 +146,7 @@ impl Run<'_> {
                 self.raise(Surface::Tool, subject, (old_side.as_ref(), &new_side), (grew, same), both, line);
             }
             let status = match (&old, &new) {
-                (Some(old), Some(new)) => status_of(rose(old, new), rose(new, old), old.hash != new.hash),
+                (Some(old), Some(new)) => status_of(grew(old, new), grew(new, old), old.hash != new.hash),
                 (None, Some(_)) => Status::Added,
                 (Some(_), None) => Status::Removed,
                 (None, None) => continue,

@@ -1,6 +1,6 @@
 //! A measurement held against the lock.
 
-use crate::budget::{Pricer, Surface, effective_slack, rose};
+use crate::budget::{Pricer, Surface, effective_slack, grew};
 use crate::measured::Measured;
 use crate::reason::Reason;
 use crate::report::{Check, Failure, Movement, Report, Status, Subject};
@@ -391,7 +391,7 @@ impl Run<'_> {
                             message,
                         );
                     }
-                    if rose(old, price) {
+                    if grew(old, price) {
                         let message = format!(
                             "`{name}` grew: {tokens} tokens, {budget} in the lock ({:+} B)",
                             change(old.bytes, price.bytes)
@@ -416,7 +416,7 @@ impl Run<'_> {
                             message,
                         );
                     }
-                    status_of(rose(old, price), rose(price, old), changed)
+                    status_of(grew(old, price), grew(price, old), changed)
                 }
             };
             movements.push(Movement {

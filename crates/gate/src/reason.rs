@@ -119,10 +119,12 @@ pub fn check_settings(lock: &Lock) -> Result<(), SettingError> {
         let fail = |what: String, remedy: String| Err(SettingError { line: setting.line, what, remedy });
         match Reason::named(name) {
             None => {
-                let known: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+                let near = |reason: &&Reason| strsim::jaro_winkler(name, reason.name());
+                let nearest = Reason::ALL.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
+                let nearest = nearest.map_or("", |reason| reason.name());
                 return fail(
                     format!("`{name}` is no check of the gate"),
-                    format!("the checks are {}", known.join(", ")),
+                    format!("did you mean {nearest}? deadweight gate --help lists them"),
                 );
             }
             Some(Reason::Unmeasured) if setting.level == Level::Warn => {

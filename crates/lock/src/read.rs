@@ -73,9 +73,9 @@ impl Reader<'_> {
         for (key, item) in pairs(root) {
             match key.get() {
                 "version" | "estimator" | "basis" => {}
-                "ceiling_tokens" => lock.ceiling_tokens = Some(self.setting(item)?),
-                "max_tool_tokens" => lock.max_tool_tokens = Some(self.setting(item)?),
-                "max_tools" => lock.max_tools = Some(self.setting(item)?),
+                "ceiling_tokens" => lock.ceiling_tokens = Some(self.setting(key.get(), item)?),
+                "max_tool_tokens" => lock.max_tool_tokens = Some(self.setting(key.get(), item)?),
+                "max_tools" => lock.max_tools = Some(self.setting(key.get(), item)?),
                 "slack" => self.slack(&mut lock, item)?,
                 "checks" => self.checks(&mut lock, item)?,
                 "policy" => self.policy(&mut lock, item)?,
@@ -162,10 +162,10 @@ impl Reader<'_> {
     }
 
     /// `250`, or `{ limit = 250, reason = "…" }`.
-    fn setting(&self, item: &Item) -> Read<Setting> {
+    fn setting(&self, own: &str, item: &Item) -> Read<Setting> {
         let line = self.line(item.span());
         let Some(table) = item.as_table_like() else {
-            return Ok(Setting { limit: self.number("limit", item)?, reason: None, line });
+            return Ok(Setting { limit: self.number(own, item)?, reason: None, line });
         };
         let (mut limit, mut reason) = (None, None);
         for (key, item) in pairs(table) {
@@ -191,7 +191,7 @@ impl Reader<'_> {
                 "memory" => &mut lock.slack.memory,
                 _ => return self.unknown(key, "floor, descriptions, instructions, skills, memory"),
             };
-            *slot = self.setting(item)?;
+            *slot = self.setting(key.get(), item)?;
         }
         Ok(())
     }

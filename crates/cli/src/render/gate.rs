@@ -9,13 +9,22 @@ use deadweight_gate::{Check, Movement, Reason, Report, Status, Surface, Verdict}
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+/// What to do about a refusal.
+#[derive(Debug)]
+pub(crate) struct Fix {
+    /// When to do it.
+    pub(crate) lead: &'static str,
+    /// The command, or the line of the lock.
+    pub(crate) text: String,
+}
+
 /// How many movements are listed for a person.
 const ROWS: usize = 20;
 /// How many entries a warning names.
 const NAMED: usize = 4;
 
 /// The whole report. `fix` is the command that accepts what was measured.
-pub(crate) fn report(report: &Report, lock: &str, fix: Option<&str>, quiet: bool, screen: Screen) -> String {
+pub(crate) fn report(report: &Report, lock: &str, fix: Option<&Fix>, quiet: bool, screen: Screen) -> String {
     let mut out = String::new();
     let head = match report.verdict {
         Verdict::Holds => paint("HOLDS", HOLDS.bold()),
@@ -49,12 +58,7 @@ pub(crate) fn report(report: &Report, lock: &str, fix: Option<&str>, quiet: bool
         let _ = write!(out, "\n{table}");
     }
     if let Some(fix) = fix {
-        let lead = if fix.contains("--reason") {
-            "If this growth is wanted, commit it with its reason:"
-        } else {
-            "To bank the reduction, commit what this writes:"
-        };
-        let _ = write!(out, "\n  {lead}\n    {}\n", harmless(fix));
+        let _ = write!(out, "\n  {}\n    {}\n", fix.lead, harmless(&fix.text));
     }
     let mut failed = refusals.iter().chain(warned.iter().flat_map(|(_, checks)| checks));
     if let Some(line) = failed.find_map(|check| check.line) {
@@ -209,7 +213,8 @@ fn movements(report: &Report, screen: Screen) -> Option<String> {
         ]);
     }
     let still: Vec<&Movement> = all().filter(|movement| movement.status == Status::Same).collect();
-    for (rest, word) in [(moved.get(ROWS..).unwrap_or_default(), "more that moved"), (&still[..], "others")] {
+    let others = if still.len() == 1 { "other" } else { "others" };
+    for (rest, word) in [(moved.get(ROWS..).unwrap_or_default(), "more that moved"), (&still[..], others)] {
         if rest.is_empty() {
             continue;
         }

@@ -6,6 +6,7 @@
 #[macro_use]
 mod sandbox;
 mod errors;
+mod gate;
 mod lists;
 mod requests;
 mod servers;

@@ -2,11 +2,11 @@
 
 use crate::args::{Gate, GateFormat};
 use crate::exit::{self, Exit, Trouble};
-use crate::render::gate as text;
+use crate::render::gate::{self as text, Fix};
 use crate::settings::{self, Screen};
 use crate::target::gather;
 use deadweight_estimate::Estimator;
-use deadweight_gate::{Report, Update, Verdict, compare, format};
+use deadweight_gate::{Reason, Report, Update, Verdict, compare, format};
 use deadweight_lock::Lock;
 use std::io::Write;
 
@@ -14,19 +14,18 @@ use std::io::Write;
 pub(super) fn report(args: &Gate, report: &Report, troubles: &[Trouble]) -> Result<Exit, Trouble> {
     let lock = args.lock.display().to_string();
     let fix = fix(args, report);
+    let command = fix.as_ref().map(|fix| fix.text.clone());
     let out = match args.format() {
-        GateFormat::Text => {
-            text::report(report, &lock, fix.as_deref(), args.global.quiet, Screen::of_stdout())
-        }
+        GateFormat::Text => text::report(report, &lock, fix.as_ref(), args.global.quiet, Screen::of_stdout()),
         GateFormat::Json => crate::render::json::text(report, false),
-        GateFormat::Markdown => format::markdown(report, fix.as_deref()),
+        GateFormat::Markdown => format::markdown(report, command.as_deref()),
         GateFormat::Sarif => format::sarif(report, &lock, env!("CARGO_PKG_VERSION")),
         GateFormat::Junit => format::junit(report),
         GateFormat::Github => format::github(report, &lock),
     };
     exit::print(&out)?;
     if args.format() == GateFormat::Text {
-        in_actions(report, &lock, fix.as_deref())?;
+        in_actions(report, &lock, command.as_deref())?;
     }
     troubles.iter().for_each(Trouble::print);
     Ok(match report.verdict {
@@ -82,10 +81,44 @@ pub(super) fn updated(
     Ok(Exit::Done)
 }
 
-/// The command that accepts what was measured. Reviews and missing measurements have none.
-fn fix(args: &Gate, report: &Report) -> Option<String> {
-    let refused = report.verdict == Verdict::Refused && args.base.is_none();
-    refused.then(|| if rises(report) { update_command(args) } else { bank_command(args) })
+/// What accepts what was found: one thing to do, for the first refusal that has one.
+fn fix(args: &Gate, report: &Report) -> Option<Fix> {
+    if report.verdict != Verdict::Refused {
+        return None;
+    }
+    let reasons: Vec<Reason> = report.refusals().filter_map(|check| check.reason).collect();
+    if args.base.is_some() {
+        let told = "reason = \"WHY\"".to_owned();
+        return reasons.contains(&Reason::RaiseWithoutCause).then_some(Fix {
+            lead: "If the raise is wanted, say why: --update with --reason does, or beside the entry",
+            text: told,
+        });
+    }
+    if reasons.contains(&Reason::BasisMismatch) {
+        let text = words(args, &["--update"]);
+        return Some(Fix { lead: "To price the lock anew on this basis:", text });
+    }
+    for (reason, key) in [
+        (Reason::CeilingExceeded, "ceiling_tokens"),
+        (Reason::ToolTooLarge, "max_tool_tokens"),
+        (Reason::ToolCountExceeded, "max_tools"),
+    ] {
+        let over = report.refusals().filter(|check| check.reason == Some(reason));
+        if let Some(most) = over.filter_map(|check| check.measured).max() {
+            let text = format!("{key} = {{ limit = {most}, reason = \"WHY\" }}");
+            return Some(Fix { lead: "Carry less, or raise the limit in the lock with its reason:", text });
+        }
+    }
+    Some(if rises(report) || reasons.contains(&Reason::DescBudgetExceeded) {
+        Fix { lead: "If this growth is wanted, commit it with its reason:", text: update_command(args) }
+    } else if reasons.iter().all(|reason| reason.name().ends_with("_STALE")) {
+        Fix { lead: "To bank the reduction, commit what this writes:", text: words(args, &["--update"]) }
+    } else {
+        Fix {
+            lead: "To accept what is served now, commit what this writes:",
+            text: words(args, &["--update"]),
+        }
+    })
 }
 
 /// Whether an update would be asked for a reason.
@@ -97,11 +130,6 @@ fn rises(report: &Report) -> bool {
 /// The command that re-pins growth.
 pub(super) fn update_command(args: &Gate) -> String {
     words(args, &["--update", "--reason", "\"WHY\""])
-}
-
-/// The command that banks a reduction.
-fn bank_command(args: &Gate) -> String {
-    words(args, &["--update"])
 }
 
 /// The command that makes the first lock.
