@@ -79,6 +79,7 @@ pub(crate) fn recognise(
             Some(dialect) if root.kind() == Kind::Object => {
                 found(TargetKind::Request(dialect), "--as request")
             }
+            _ if has_messages(root) => Err(unclear_dialect(path)),
             _ => Err(mismatch(
                 path,
                 KindArg::Request,
@@ -120,18 +121,24 @@ fn by_shape(path: &Path, root: Value<'_, '_>, hints: Hints) -> Result<Recognised
     if let Some(dialect) = Dialect::of_shape(root.document()) {
         return found(TargetKind::Request(dialect), "it has the shape of a request");
     }
-    if root.get("messages").is_some_and(|messages| messages.kind() == Kind::Array) {
-        return Err(Trouble::unmeasured(
-            "the target is a request, but its shape does not tell of which dialect",
-        )
-        .at("target", shown(path))
-        .at("either", "anthropic-messages or openai-chat")
-        .attempt("say which: --dialect anthropic-messages"));
+    if has_messages(root) {
+        return Err(unclear_dialect(path));
     }
     if listed(root).is_some() {
         return found(TargetKind::Tools, "it has `tools`");
     }
     Err(unknown(path, root))
+}
+
+fn has_messages(root: Value<'_, '_>) -> bool {
+    root.get("messages").is_some_and(|messages| messages.kind() == Kind::Array)
+}
+
+fn unclear_dialect(path: &Path) -> Trouble {
+    Trouble::unmeasured("the target is a request, but its shape does not tell of which dialect")
+        .at("target", shown(path))
+        .at("either", "anthropic-messages or openai-chat")
+        .attempt("say which: --dialect anthropic-messages")
 }
 
 /// The members of a config that hold its servers, and how that is said.
@@ -269,6 +276,78 @@ impl TargetKind {
             Self::Tools => "a list of tools".to_owned(),
             Self::Config => "an MCP config".to_owned(),
             Self::Request(dialect) => format!("a captured request, {dialect}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deadweight_wire::json::Parser;
+
+    fn told(path: &str, text: &str, hints: Hints) -> Result<TargetKind, String> {
+        Parser::new().scope(text.as_bytes(), |document| {
+            recognise(Path::new(path), text.as_bytes(), document, hints)
+                .map(|recognised| recognised.kind)
+                .map_err(|trouble| trouble.what)
+        })
+    }
+
+    #[test]
+    fn the_written_order_holds() {
+        use Dialect::{AnthropicMessages, GeminiGenerate, OpenaiChat, OpenaiResponses};
+        use TargetKind::{Config, Request, Tools};
+        for (path, text, kind) in [
+            // 3. TOML by its name, whatever is in it.
+            ("config.toml", r#"{"tools":[]}"#, Config),
+            // 4. Arrays and responses are lists.
+            ("x.json", "[]", Tools),
+            ("x.json", r#"[{"name":"a"}]"#, Tools),
+            ("x.json", r#"[{"type":"function","function":{"name":"a"}}]"#, Tools),
+            ("x.json", r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#, Tools),
+            ("x.json", r#"{"result":{"tools":[{"name":"a"}]},"mcpServers":{"a":{"command":"x"}}}"#, Tools),
+            // 5. Servers make a config, even beside a list.
+            ("x.json", r#"{"mcpServers":{"a":{"command":"x"}}}"#, Config),
+            ("x.json", r#"{"mcpServers":{}}"#, Config),
+            ("x.json", r#"{"servers":{"a":{"command":"x"}},"inputs":[]}"#, Config),
+            ("x.json", r#"{"mcp":{"a":{"type":"local","command":["x"]}}}"#, Config),
+            ("x.json", r#"{"mcpServers":{"a":{"command":"x"}},"tools":[]}"#, Config),
+            ("x", "// servers\n{\"mcpServers\":{\"a\":{\"command\":\"x\"},},}", Config),
+            ("x", "[mcp_servers.a]\ncommand = \"x\"\n", Config),
+            // 6. Requests, by the signs of their dialects; their tools do not make them lists.
+            ("x.json", r#"{"system":"s","messages":[],"tools":[{"name":"a"}]}"#, Request(AnthropicMessages)),
+            ("x.json", r#"{"messages":[{"role":"developer","content":"x"}]}"#, Request(OpenaiChat)),
+            ("x.json", r#"{"input":"x","tools":[]}"#, Request(OpenaiResponses)),
+            ("x.json", r#"{"contents":[],"tools":[]}"#, Request(GeminiGenerate)),
+            // Anthropic's connector names servers in an array: no config.
+            ("x.json", r#"{"messages":[],"mcp_servers":[{"url":"x"}]}"#, Request(AnthropicMessages)),
+            // 7. What is left with tools.
+            ("x.json", r#"{"tools":[{"name":"a"}],"nextCursor":"b"}"#, Tools),
+            ("x.json", r#"{"tools":[]}"#, Tools),
+        ] {
+            assert_eq!(told(path, text, Hints::default()), Ok(kind), "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_comes_first() {
+        let body = r#"{"messages":[{"role":"user","content":"x"}],"tools":[{"name":"a"}]}"#;
+        let said = |kind, dialect| told("x.json", body, Hints { kind, dialect });
+        assert_eq!(said(Some(KindArg::Tools), None), Ok(TargetKind::Tools));
+        let chat = Some(Dialect::OpenaiChat);
+        assert_eq!(said(None, chat), Ok(TargetKind::Request(Dialect::OpenaiChat)));
+        assert_eq!(said(Some(KindArg::Request), chat), Ok(TargetKind::Request(Dialect::OpenaiChat)));
+        assert!(said(Some(KindArg::Config), None).is_err());
+        assert!(said(Some(KindArg::Request), None).unwrap_err().contains("does not tell of which dialect"));
+        assert!(said(None, None).unwrap_err().contains("does not tell of which dialect"));
+        let toml = Hints { kind: Some(KindArg::Tools), dialect: None };
+        assert_eq!(told("x.toml", "[]", toml), Ok(TargetKind::Tools));
+    }
+
+    #[test]
+    fn what_is_nothing_is_said_to_be_nothing() {
+        for text in ["{}", "1", "null", "\"x\"", "[1]", r#"{"tools":{}}"#, r#"{"servers":["a"]}"#] {
+            assert!(told("x.json", text, Hints::default()).is_err(), "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::args::Sort;
 use crate::exit::Trouble;
 use crate::target::gather::Gathered;
 use deadweight_estimate::Estimator;
-use deadweight_footprint::catalogue::{self, Catalogue, CatalogueFootprint, Failure, SortBy};
+use deadweight_footprint::catalogue::{self, Catalogue, CatalogueFootprint, Failure, Server, SortBy};
 use deadweight_footprint::origin::Origins;
 use deadweight_footprint::request::{self, RequestFootprint};
 use deadweight_wire::anatomy::Anatomy;
@@ -29,7 +29,9 @@ pub(crate) fn measure(gathered: Gathered, estimator: &dyn Estimator, sort: Sort)
         .iter()
         .map(|failed| Failure { server: failed.label.clone(), reason: failed.trouble.reason() })
         .collect();
-    let catalogue = Catalogue { servers: gathered.servers, failures };
+    let mut servers = gathered.servers;
+    tell_apart(&mut servers);
+    let catalogue = Catalogue { servers, failures };
     let wanted = !catalogue.servers.is_empty() || gathered.bodies.is_empty();
     let catalogue = wanted.then(|| {
         let mut report = catalogue::price(&catalogue, estimator);
@@ -58,11 +60,50 @@ pub(crate) fn measure(gathered: Gathered, estimator: &dyn Estimator, sort: Sort)
     Measured { catalogue, requests, troubles }
 }
 
+/// Gives servers of one label labels of their own: where they came from, if that tells them apart, else a number.
+fn tell_apart(servers: &mut [Server]) {
+    let labels: Vec<String> = servers.iter().map(|server| server.label.clone()).collect();
+    let sources: Vec<Option<String>> = servers.iter().map(|server| server.source.clone()).collect();
+    for (at, server) in servers.iter_mut().enumerate() {
+        let same = |other: &usize| labels[*other] == labels[at];
+        if (0..labels.len()).filter(same).count() < 2 {
+            continue;
+        }
+        let apart = (0..labels.len()).filter(same).all(|other| other == at || sources[other] != sources[at]);
+        match &server.source {
+            Some(source) if apart => server.label.clone_from(source),
+            _ => server.label = format!("{} #{}", labels[at], (0..=at).filter(same).count()),
+        }
+    }
+}
+
 const fn sort_by(sort: Sort) -> SortBy {
     match sort {
         Sort::Tokens => SortBy::Tokens,
         Sort::Description => SortBy::Description,
         Sort::Schema => SortBy::Schema,
         Sort::Name => SortBy::Name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_of_one_label_are_told_apart() {
+        let server = |label: &str, source: &str| Server {
+            label: label.to_owned(),
+            source: Some(source.to_owned()),
+            ..Server::default()
+        };
+        let labels = |mut servers: Vec<Server>| {
+            tell_apart(&mut servers);
+            servers.into_iter().map(|server| server.label).collect::<Vec<_>>()
+        };
+        let files = vec![server("tools", "a/tools.json"), server("tools", "b/tools.json"), server("x", "x")];
+        assert_eq!(labels(files), ["a/tools.json", "b/tools.json", "x"]);
+        let twins = vec![server("house", "node"), server("house", "node")];
+        assert_eq!(labels(twins), ["house #1", "house #2"]);
     }
 }
