@@ -127,8 +127,7 @@ impl Run<'_> {
             .collect();
         for failure in &failures {
             let line = self.lock.servers.get(&failure.server).map_or(0, |entry| entry.line);
-            let message =
-                format!("the server `{}` could not be measured: {}", failure.server, failure.reason);
+            let message = format!("`{}`: {}", failure.server, failure.reason);
             let numbers = Numbers::default();
             self.check(
                 Some(Reason::Unmeasured),
@@ -485,8 +484,11 @@ impl Run<'_> {
             ),
         ] {
             let Some(now) = now else { continue };
+            // What is there and cannot be read has not become lighter.
+            let unread = |path: &str| measured.unmeasured.iter().any(|failure| failure.server == path);
             let base = entries
                 .iter()
+                .filter(|(path, _)| !unread(path))
                 .map(|(path, entry)| {
                     let known = Known { price: entry.price, line: entry.line, reason: entry.reason.clone() };
                     (path.clone(), known)

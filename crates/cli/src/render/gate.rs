@@ -5,7 +5,7 @@ use super::number::{NONE, count, estimated, signed, thousands};
 use super::style::{DIM, FAILED, HOLDS, NEEDS_YOU, STRONG, paint};
 use super::table::{Cell, Column, Table, wrap};
 use crate::settings::Screen;
-use deadweight_gate::{Check, Movement, Reason, Report, Status, Surface, Verdict};
+use deadweight_gate::{Check, Movement, Reason, Report, Status, Surface};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -26,20 +26,24 @@ const NAMED: usize = 4;
 /// The whole report. `fix` is the command that accepts what was measured.
 pub(crate) fn report(report: &Report, lock: &str, fix: Option<&Fix>, quiet: bool, screen: Screen) -> String {
     let mut out = String::new();
-    let head = match report.verdict {
-        Verdict::Holds => paint("HOLDS", HOLDS.bold()),
-        Verdict::Refused => paint("REFUSED", FAILED.bold()),
-        Verdict::Unmeasured => paint("NOT MEASURED", FAILED.bold()),
-    };
     let refusals: Vec<&Check> = report.refusals().collect();
     if refusals.is_empty() {
-        let _ = writeln!(out, "  {head}  {}", sums(report).join(" · "));
+        out.push_str(&labelled(&paint("HOLDS", HOLDS.bold()), &sums(report).join(" · "), screen));
     }
+    // What could not be measured is told apart from what was measured and refused.
+    let head =
+        |check: &Check| if check.reason == Some(Reason::Unmeasured) { "UNMEASURED" } else { "REFUSED" };
+    let widest = refusals.iter().map(|check| head(check).len()).max().unwrap_or(0);
     let wide = refusals.iter().map(|check| named(check).len()).max().unwrap_or(0);
     for check in &refusals {
-        let name = named(check);
-        let fill = " ".repeat(wide - name.len());
-        let label = format!("{head}  {}{fill}", paint(name, STRONG));
+        let (head, name) = (head(check), named(check));
+        let gap = " ".repeat(widest - head.len() + 2);
+        let label = if check.reason == Some(Reason::Unmeasured) {
+            paint(head, FAILED.bold())
+        } else {
+            let fill = " ".repeat(wide - name.len());
+            format!("{}{gap}{}{fill}", paint(head, FAILED.bold()), paint(name, STRONG))
+        };
         out.push_str(&labelled(&label, &sentence(check), screen));
     }
     if quiet {
@@ -159,6 +163,9 @@ fn sums(report: &Report) -> Vec<String> {
     }
     for check in report.checks.iter().filter(|check| check.reason.is_none()) {
         let (Some(measured), Some(budget)) = (check.measured, check.budget) else { continue };
+        if measured == 0 && budget == 0 {
+            continue;
+        }
         let (measured, budget) = (estimated(measured), thousands(budget));
         match (check.surface, &check.subject.name) {
             (Surface::Floor, Some(_)) => out.push(format!("under the ceiling of {budget}")),

@@ -156,6 +156,48 @@ fn instructions_of_a_server() {
     assert_run!(sandbox.run(&args));
 }
 
+/// A project that carries memory files and a skill, and no server.
+fn carried(memory: usize, imported: usize, skill: usize) -> Sandbox {
+    let skill =
+        format!("---\nname: review\ndescription: {}\n---\n\n{}\n", "r".repeat(skill), "body ".repeat(900));
+    Sandbox::new()
+        .file("CLAUDE.md", format!("# House\n\n{}\n\n@docs/doors.md\n", "m".repeat(memory)))
+        .file("docs/doors.md", "i".repeat(imported))
+        .file(".claude/skills/review/SKILL.md", skill)
+}
+
+#[test]
+fn memory_files_and_skills() {
+    let pinned = |memory, imported, skill| {
+        let sandbox = carried(4_000, 2_000, 900);
+        let first = sandbox.run(&["gate", "--update"]);
+        assert!(first.starts_with("exit: 0"), "{first}");
+        let other = carried(memory, imported, skill);
+        for name in ["CLAUDE.md", "docs/doors.md", ".claude/skills/review/SKILL.md"] {
+            std::fs::copy(other.path().join(name), sandbox.path().join(name)).unwrap();
+        }
+        sandbox
+    };
+    assert_run!(carried(4_000, 2_000, 900).run(&["gate", "--update"]));
+    assert_run!(pinned(4_000, 2_000, 900).run(&["gate"]));
+    assert_run!(pinned(4_000, 2_300, 900).run(&["gate"]));
+    assert_run!(pinned(4_000, 500, 900).run(&["gate"]));
+    assert_run!(pinned(4_000, 2_000, 930).run(&["gate"]));
+    assert_run!(pinned(4_000, 2_000, 300).run(&["gate"]));
+    // What a skill says when it is used is not carried on every turn.
+    let sandbox = pinned(4_000, 2_000, 900);
+    let path = sandbox.path().join(".claude/skills/review/SKILL.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}{}", "more ".repeat(500))).unwrap();
+    let held = sandbox.run(&["gate"]);
+    assert!(held.starts_with("exit: 0"), "{held}");
+    // What cannot be read is not nothing.
+    assert_run!(pinned(4_000, 2_000, 900).file("docs/doors.md", b"caf\xe9").run(&["gate"]));
+    // The lock has them, so a run on a server holds them too; one that is narrowed does not.
+    let sandbox = pinned(9_000, 2_000, 900).file("house.json", tools(&HOUSE));
+    assert_run!(sandbox.run(&["gate", "house.json"]));
+}
+
 #[test]
 fn a_server_that_cannot_be_asked() {
     let dead = house("x").on("start", [Act::Stderr("HOUSE_KEY is not set".into()), Act::Exit(1)]);

@@ -23,7 +23,7 @@ pub(super) fn measure(
 ) -> Result<(Measured, Vec<Trouble>), Trouble> {
     let only = (!args.only.is_empty()).then(|| args.only.iter().cloned().collect());
     let complete = args.targets.is_empty();
-    let files = surfaces::find(args, lock)?;
+    let files = surfaces::find(args, lock, estimator);
     let call = Call { command: "gate", targets: &args.targets, global: &args.global, only: &args.only };
     call.check()?;
     // A project may carry memory files and skills, and no servers at all.
@@ -50,9 +50,10 @@ pub(super) fn measure(
     }
     let mut troubles: Vec<Trouble> = Vec::new();
     let mut unmeasured = Vec::new();
-    for failed in gathered.failed {
-        unmeasured.push(Unmeasured { server: failed.label, reason: failed.trouble.reason() });
-        troubles.push(failed.trouble);
+    let failed = gathered.failed.into_iter().map(|failed| (failed.label, failed.trouble));
+    for (label, trouble) in failed.chain(files.unread) {
+        unmeasured.push(Unmeasured { server: label, reason: trouble.reason() });
+        troubles.push(trouble);
     }
     let catalogue = Catalogue { servers: gathered.servers, failures: Vec::new() };
     let report = catalogue::price(&catalogue, estimator);
@@ -77,15 +78,8 @@ pub(super) fn measure(
             tools: tools(server, &rows, &mut parser, bpe),
         })
         .collect();
-    let measured = Measured {
-        basis,
-        servers,
-        unmeasured,
-        skills: files.skills.map(|texts| priced(texts, estimator)),
-        memory: files.memory.map(|texts| priced(texts, estimator)),
-        only,
-        complete,
-    };
+    let measured =
+        Measured { basis, servers, unmeasured, skills: files.skills, memory: files.memory, only, complete };
     Ok((measured, troubles))
 }
 
@@ -112,10 +106,6 @@ fn tools(
         Some((row.name.clone(), price))
     })
     .collect()
-}
-
-fn priced(texts: BTreeMap<String, String>, estimator: &dyn Estimator) -> BTreeMap<String, TextPrice> {
-    texts.into_iter().map(|(path, text)| (path, text_price(&text, estimator))).collect()
 }
 
 fn text_price(text: &str, estimator: &dyn Estimator) -> TextPrice {
