@@ -62,9 +62,7 @@ impl<'id, 'd> Reader<'id, 'd> {
             b"system" => Role::System,
             _ => Role::Unknown,
         });
-        if content.is_none() {
-            self.note(value, AnomalyKind::Missing("content"));
-        }
+        self.require(value, content, "content");
         self.blocks(content, "content", Place::of(role), Self::anthropic_block);
         self.message(value, role);
     }
@@ -80,9 +78,7 @@ impl<'id, 'd> Reader<'id, 'd> {
         );
         let server_type = self.string(kind, "type").filter(|kind| !kind.is_str("custom"));
         let name = self.string(name, "name").or(server_name).or(server_type);
-        if name.is_none() {
-            self.note(value, AnomalyKind::Missing("name"));
-        }
+        self.require(value, name, "name");
         let default_deferred = default_config.and_then(|config| config.get("defer_loading"));
         let tool = Tool {
             value,
@@ -120,12 +116,15 @@ impl<'id, 'd> Reader<'id, 'd> {
                 block.kind = BlockKind::ToolUse;
                 block.tool_name = name.filter(is_string);
                 block.tool_id = self.string(id, "id");
+                self.require(value, id, "id");
+                self.require(value, input, "input");
                 self.read_text(&mut block, name, "name");
                 self.read(&mut block, input);
             }
             b"tool_result" | b"mcp_tool_result" if place.depth == 0 => {
                 block.kind = BlockKind::ToolResult;
                 block.tool_id = self.string(tool_use_id, "tool_use_id");
+                self.require(value, tool_use_id, "tool_use_id");
                 self.result(&mut block, content, "content", Place::IN_RESULT, Self::anthropic_block);
             }
             b"thinking" => {
@@ -277,7 +276,7 @@ impl<'id, 'd> Reader<'id, 'd> {
         let form = form.map(bytes_of).unwrap_or_default();
         let (form, source) = match &*form {
             b"base64" => (MediaForm::Base64, self.string(data, "data")),
-            b"url" => return self.media_by_url(kind, url),
+            b"url" => return self.media_by_url(source, kind, url),
             b"file" => (MediaForm::FileId, self.string(file_id, "file_id")),
             _ => (MediaForm::Unknown, data.or(url).or(file_id)),
         };

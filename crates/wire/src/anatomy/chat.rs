@@ -45,6 +45,9 @@ impl<'id, 'd> Reader<'id, 'd> {
             b"tool" | b"function" => Role::Tool,
             _ => Role::Unknown,
         });
+        if role != Role::Assistant {
+            self.require(value, content, "content");
+        }
         if leading && role == Role::System {
             self.blocks(content, "content", Place::LEAD, Self::openai_part);
             self.say_in_system();
@@ -60,6 +63,8 @@ impl<'id, 'd> Reader<'id, 'd> {
         if role == Role::Tool {
             let mut block = Block::new(BlockKind::ToolResult, content.unwrap_or(value));
             block.tool_id = self.string(tool_call_id, "tool_call_id");
+            // The messages of the old `function` role are joined by the function's name.
+            self.require(value, tool_call_id.or(name), "tool_call_id");
             block.tool_name = name.filter(is_string);
             self.result(&mut block, content, "content", Place::IN_RESULT, Self::openai_part);
             self.say(block);
@@ -107,7 +112,10 @@ impl<'id, 'd> Reader<'id, 'd> {
         block.type_name = self.string(kind, "type");
         block.tool_id = self.string(id, "id");
         match function.or(custom) {
-            Some(call) => self.chat_function(&mut block, call),
+            Some(call) => {
+                self.require(value, id, "id");
+                self.chat_function(&mut block, call);
+            }
             None => self.unknown(&mut block),
         }
         block
@@ -120,8 +128,10 @@ impl<'id, 'd> Reader<'id, 'd> {
         }
         members!(self, call; name: b"name", arguments: b"arguments", input: b"input");
         block.tool_name = name.filter(is_string);
+        let input = arguments.or(input);
+        self.require(call, input, "arguments");
         self.read_text(block, name, "name");
-        self.read(block, arguments.or(input));
+        self.read(block, input);
     }
 }
 

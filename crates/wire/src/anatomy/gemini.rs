@@ -102,6 +102,7 @@ impl<'id, 'd> Reader<'id, 'd> {
                 _ => Role::Unknown,
             }),
         };
+        self.require(value, parts, "parts");
         self.gemini_parts(parts, Place::of(role));
         self.message(value, role);
     }
@@ -112,7 +113,12 @@ impl<'id, 'd> Reader<'id, 'd> {
                 let block = self.gemini_part(part, place);
                 self.say(block);
             }
-            parts => self.blocks(parts, "parts", place, Self::gemini_part),
+            parts => {
+                if let Some(text) = parts.filter(is_string) {
+                    self.note(text, AnomalyKind::WrongType("parts"));
+                }
+                self.blocks(parts, "parts", place, Self::gemini_part);
+            }
         }
     }
 
@@ -159,7 +165,11 @@ impl<'id, 'd> Reader<'id, 'd> {
             block.kind = own;
             let (form, source) = match (data, uri) {
                 (Some(data), _) => (MediaForm::Base64, self.string(Some(data), "data")),
-                (None, uri) => (MediaForm::FileId, self.string(uri, "fileUri")),
+                (None, Some(uri)) => (MediaForm::FileId, self.string(Some(uri), "fileUri")),
+                (None, None) => {
+                    self.note(value, AnomalyKind::Missing("data"));
+                    (MediaForm::Unknown, None)
+                }
             };
             block.media.push(Media { kind, form, source });
         } else if let Some(code) = code {
@@ -173,7 +183,10 @@ impl<'id, 'd> Reader<'id, 'd> {
         } else {
             // Parts name themselves by their only key.
             block.type_name = value.entries().next().map(|entry| entry.key);
-            self.unknown(&mut block);
+            match block.type_name {
+                Some(_) => self.unknown(&mut block),
+                None => self.note(value, AnomalyKind::Missing("text")),
+            }
         }
         block
     }
@@ -215,9 +228,7 @@ impl<'id, 'd> Reader<'id, 'd> {
             name: b"name", description: b"description", parameters: b"parameters",
             schema: b"parametersJsonSchema" | b"parameters_json_schema",
         );
-        if name.is_none() {
-            self.note(value, AnomalyKind::Missing("name"));
-        }
+        self.require(value, name, "name");
         let tool = Tool {
             value,
             name: self.string(name, "name"),

@@ -99,9 +99,7 @@ impl<'id, 'd> Reader<'id, 'd> {
                 name = name.or(label).or(kind);
             }
         }
-        if name.is_none() {
-            self.note(value, AnomalyKind::Missing("name"));
-        }
+        self.require(value, name, "name");
         tool.name = name;
         self.out.tools.push(tool);
         None
@@ -127,7 +125,7 @@ impl<'id, 'd> Reader<'id, 'd> {
             b"logs" => self.read_text(&mut block, logs, "logs"),
             b"image_url" | b"input_image" | b"computer_screenshot" | b"image" => {
                 block.kind = BlockKind::Image;
-                let media = self.openai_media(MediaKind::Image, image_url.or(url), file_id);
+                let media = self.openai_media(value, MediaKind::Image, image_url.or(url), file_id);
                 block.media.push(media);
             }
             b"input_audio" | b"video_url" => {
@@ -135,14 +133,14 @@ impl<'id, 'd> Reader<'id, 'd> {
                 let kind = MediaKind::Recording;
                 let media = match audio.and_then(|audio| audio.get("data")) {
                     Some(data) => Media { kind, form: MediaForm::Base64, source: Some(data) },
-                    None => self.openai_media(kind, video.or(audio), file_id),
+                    None => self.openai_media(value, kind, video.or(audio), file_id),
                 };
                 block.media.push(media);
             }
             b"input_file" => {
                 block.kind = BlockKind::Document;
                 self.read(&mut block, filename);
-                let media = self.openai_media(MediaKind::File, file_data.or(file_url), file_id);
+                let media = self.openai_media(value, MediaKind::File, file_data.or(file_url), file_id);
                 block.media.push(media);
             }
             b"file" => {
@@ -150,7 +148,7 @@ impl<'id, 'd> Reader<'id, 'd> {
                 let file = file.unwrap_or(value);
                 members!(self, file; data: b"file_data", id: b"file_id", filename: b"filename");
                 self.read(&mut block, filename);
-                let media = self.openai_media(MediaKind::File, data, id);
+                let media = self.openai_media(value, MediaKind::File, data, id);
                 block.media.push(media);
             }
             b"encrypted_content" => {
@@ -165,6 +163,7 @@ impl<'id, 'd> Reader<'id, 'd> {
     /// An image or file given by a URL (bare, or in an object as chat has it), by a `data:` URL or by its id.
     fn openai_media(
         &mut self,
+        at: Value<'id, 'd>,
         kind: MediaKind,
         url: Option<Value<'id, 'd>>,
         file_id: Option<Value<'id, 'd>>,
@@ -175,7 +174,7 @@ impl<'id, 'd> Reader<'id, 'd> {
         };
         match (url, file_id.filter(is_string)) {
             (None, Some(id)) => Media { kind, form: MediaForm::FileId, source: Some(id) },
-            (url, _) => self.media_by_url(kind, url),
+            (url, _) => self.media_by_url(at, kind, url),
         }
     }
 }

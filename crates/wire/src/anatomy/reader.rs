@@ -344,15 +344,31 @@ impl<'id, 'd> Reader<'id, 'd> {
             return None;
         }
         members!(self, value; kind: b"type", ttl: b"ttl");
-        if kind.is_none() {
-            self.note(value, AnomalyKind::Missing("type"));
-        }
+        self.require(value, kind, "type");
         self.string(ttl, "ttl");
         Some(CacheControl { value })
     }
 
+    /// Notes that `member` of what stands at `at` is missing, when it is.
+    pub(super) fn require(
+        &mut self,
+        at: Value<'id, 'd>,
+        value: Option<Value<'id, 'd>>,
+        member: &'static str,
+    ) {
+        if value.is_none() {
+            self.note(at, AnomalyKind::Missing(member));
+        }
+    }
+
     /// An image or file by a URL that may be a `data:` URL.
-    pub(super) fn media_by_url(&mut self, kind: MediaKind, url: Option<Value<'id, 'd>>) -> Media<'id, 'd> {
+    pub(super) fn media_by_url(
+        &mut self,
+        at: Value<'id, 'd>,
+        kind: MediaKind,
+        url: Option<Value<'id, 'd>>,
+    ) -> Media<'id, 'd> {
+        self.require(at, url, "url");
         let source = self.string(url, "url");
         let form = match source {
             Some(url) if url.document().slice(url.span()).starts_with(b"\"data:") => MediaForm::DataUrl,

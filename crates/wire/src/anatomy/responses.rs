@@ -81,9 +81,18 @@ impl<'id, 'd> Reader<'id, 'd> {
         block.type_name = type_name;
         block.tool_id = call_id.or(id).filter(is_string);
         let mut speaker = Role::Assistant;
+        if matches!(&*kind, b"function_call" | b"custom_tool_call") {
+            self.require(value, name, "name");
+            self.require(value, call_id, "call_id");
+            self.require(value, arguments.or(input), "arguments");
+        } else if matches!(&*kind, b"function_call_output" | b"custom_tool_call_output") {
+            self.require(value, call_id, "call_id");
+            self.require(value, output, "output");
+        }
         match &*kind {
             b"message" => {
                 let role = self.item_role(value, role);
+                self.require(value, content, "content");
                 if leading && role == Role::System {
                     self.blocks(content, "content", Place::LEAD, Self::openai_part);
                     self.say_in_system();

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod anything;
+mod cases;
+mod generated;
+mod json_text;
 mod layouts;
 mod outline;
 mod slices;
