@@ -8,6 +8,8 @@
     reason = "a test says what is wrong by failing"
 )]
 
+mod laws;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -212,6 +214,41 @@ fn servers_tools(
         }
     }
     found
+}
+
+/// The agent is known by its words alone, its reminders are found, and the laws of the footprint hold.
+#[test]
+fn every_request_is_priced_and_its_agent_recognised() {
+    let by = deadweight_estimate::estimator("calibrated").expect("the default estimator is there");
+    each(|recording, index, _, anatomy| {
+        let at = format!("{} request {index}", recording.name);
+        let origins = Origins::new().with_server(&recording.server, None);
+        let report = price(anatomy, &*by, &origins);
+        let document = match anatomy.messages.first() {
+            Some(message) => message.value.document(),
+            None => panic!("{at}: no message"),
+        };
+        laws::check(&report, document.text(document.root().span()));
+        if report.tools.is_empty() {
+            // A title, say: its few words do not say who sent it.
+            return;
+        }
+        assert_eq!(report.agent, Some(recording.profile.as_str()), "{at}");
+        assert!(report.tools.iter().all(|tool| tool.origin != Origin::Unknown), "{at}: {:?}", report.origins);
+        let kinds: BTreeSet<&str> = report.standing.parts.iter().map(|part| part.kind).collect();
+        println!("{at}: {} standing {kinds:?}", report.standing.tokens.get());
+        let expected: &[&str] = match recording.name.as_str() {
+            "claude" => {
+                &["agents", "environment", "memory_file", "server_instructions", "skills", "tool_names"]
+            }
+            "claude-eager" => &["agents", "environment", "memory_file", "server_instructions", "skills"],
+            "codex" | "codex-gpt55" | "codex-gpt6" => &["environment", "memory_file"],
+            "qwen" => &["environment", "server_instructions", "skills", "tool_names"],
+            "gemini" => &["environment"],
+            _ => &[],
+        };
+        assert!(expected.iter().all(|kind| kinds.contains(kind)), "{at}: {kinds:?}");
+    });
 }
 
 /// What was read must be what the client wrote: the anatomy's tools and messages against a plain walk.

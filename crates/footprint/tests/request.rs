@@ -387,7 +387,9 @@ fn standing_text_is_found_where_agents_put_it() {
                   # claudeMd\nBe brief.\n</system-reminder>";
     let skills = "<system-reminder>\nThe following skills are available for use with the Skill tool:\n- a: b\n\
                   </system-reminder>";
-    let names = "The following deferred tools are now available via ToolSearch:\nmcp__a__x\nmcp__a__y";
+    let environment = "# Environment\n - Platform: linux\n\n";
+    let names = "The following deferred tools are now available via ToolSearch:\nmcp__a__x\nmcp__a__y\n\n";
+    let agents = "Available agent types for the Agent tool:\n- a: b";
     let body = json!({
         "model": "m",
         "system": [{"type": "text", "text": "You are Claude Code, Anthropic's official CLI for Claude."}],
@@ -396,7 +398,7 @@ fn standing_text_is_found_where_agents_put_it() {
                 {"type": "text", "text": format!("{memory}\n{skills}\n")},
                 {"type": "text", "text": "fix the bug in <system-reminder> handling"},
             ]},
-            {"role": "system", "content": names},
+            {"role": "system", "content": format!("{environment}{names}{agents}")},
             {"role": "system", "content": "Something else."},
             {"role": "assistant", "content": "ok"},
             {"role": "user", "content": "<system-reminder>late, so not standing</system-reminder>"},
@@ -407,6 +409,8 @@ fn standing_text_is_found_where_agents_put_it() {
     assert_eq!(report.agent, Some("claude-code"));
     let found: Vec<_> = report.standing.parts.iter().map(|part| (part.kind, part.price.bytes)).collect();
     let expected = [
+        ("agents", agents.len() as u64),
+        ("environment", environment.len() as u64),
         ("memory_file", memory.len() as u64),
         ("skills", skills.len() as u64),
         ("system_message", 15),

@@ -34,6 +34,8 @@ pub struct Profile {
     pub headers: &'static [Fact<Header>],
     /// Texts that it puts into the first messages and repeats on every turn.
     pub standing: &'static [Fact<Marker>],
+    /// How the sections of a `system` message among the first ones begin, and what each is.
+    pub sections: &'static [Fact<(&'static str, StandingKind)>],
     /// Whether it keeps MCP tools out of the prompt until they are searched for, by default.
     pub defers: Option<Fact<bool>>,
     /// How much of a paged `tools/list` it reads.
@@ -119,6 +121,8 @@ pub enum StandingKind {
     ToolNames,
     /// Names and descriptions of skills.
     Skills,
+    /// Names and descriptions of sub-agents.
+    Agents,
     /// Instructions of MCP servers.
     ServerInstructions,
     /// Working directory, date, platform and the like.
@@ -134,6 +138,7 @@ impl StandingKind {
             Self::MemoryFile => "memory_file",
             Self::ToolNames => "tool_names",
             Self::Skills => "skills",
+            Self::Agents => "agents",
             Self::ServerInstructions => "server_instructions",
             Self::Environment => "environment",
             Self::Reminder => "reminder",

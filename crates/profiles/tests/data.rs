@@ -16,6 +16,7 @@ fn provenance(profile: &deadweight_profiles::Profile) -> Vec<(&'static str, &'st
     all.extend(profile.system_hints.iter().map(of));
     all.extend(profile.headers.iter().map(of));
     all.extend(profile.standing.iter().map(of));
+    all.extend(profile.sections.iter().map(of));
     all.extend(profile.defers.as_ref().map(of));
     all.extend(profile.paging.as_ref().map(of));
     all.extend(profile.list_changed.as_ref().map(of));

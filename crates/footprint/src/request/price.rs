@@ -51,7 +51,7 @@ pub fn price(anatomy: &Anatomy<'_, '_>, estimator: &dyn Estimator, origins: &Ori
         body_bytes: anatomy.body_bytes as u64,
         envelope_bytes: anatomy.envelope_bytes() as u64,
         slices: Slices { system, tools, history, tail },
-        standing: standing::weigh(anatomy, estimator, all_tokens),
+        standing: standing::weigh(anatomy, estimator, profile, all_tokens),
         floor: sum(&[system, tools], all_tokens),
         total: anatomy.delta.is_none().then(|| sum(&[system, tools, history, tail], all_tokens)),
         tool_count: weighed.tools.len() as u64,

@@ -208,7 +208,7 @@ pub struct Standing {
 /// One piece of standing text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StandingPart {
-    /// What it is: `memory_file`, `tool_names`, `skills`, `server_instructions`, `environment`, `reminder`,
+    /// What it is: `memory_file`, `tool_names`, `skills`, `agents`, `server_instructions`, `environment`, `reminder`,
     /// `system_message`.
     pub kind: &'static str,
     /// The slice it stands in.

@@ -14,6 +14,7 @@ pub(crate) const AIDER: Profile = Profile {
     system_hints: &[captured("Act as an expert software developer.")],
     headers: &[],
     standing: &[],
+    sections: &[],
     defers: None,
     paging: None,
     list_changed: None,

@@ -29,16 +29,16 @@ pub(crate) const CLAUDE_CODE: Profile = Profile {
     instructions_cut: Some(measured(2_048)),
     builtin_tools: None,
     system_hints: &[
+        measured("x-anthropic-billing-header: cc_version="),
+        measured("You are a Claude agent, built on Anthropic's Claude Agent SDK"),
         captured("You are Claude Code, Anthropic's official CLI for Claude"),
-        // Headless and below the SDK.
-        measured("You are a Claude agent, built on Anthropic's Claude Agent SDK."),
     ],
     headers: &[
         measured(Header { name: "x-claude-code-session-id", starts_with: "" }),
-        captured(Header { name: "user-agent", starts_with: "claude-cli/" }),
+        measured(Header { name: "user-agent", starts_with: "claude-cli/" }),
     ],
     standing: &[
-        captured(Marker {
+        measured(Marker {
             open: "<system-reminder>",
             close: Some("</system-reminder>"),
             kinds: &[
@@ -54,12 +54,6 @@ pub(crate) const CLAUDE_CODE: Profile = Profile {
             ],
             otherwise: StandingKind::Reminder,
         }),
-        captured(Marker {
-            open: "The following deferred tools are now available via ToolSearch",
-            close: None,
-            kinds: &[],
-            otherwise: StandingKind::ToolNames,
-        }),
         Fact {
             value: Marker {
                 open: "<available-deferred-tools>",
@@ -70,6 +64,14 @@ pub(crate) const CLAUDE_CODE: Profile = Profile {
             date: "2026-03",
             source: "requests of Claude Code 2.1.31 in public captures",
         },
+    ],
+    sections: &[
+        measured(("# Environment", StandingKind::Environment)),
+        measured(("The following deferred tools are now available via ToolSearch", StandingKind::ToolNames)),
+        measured(("Available agent types for the Agent tool", StandingKind::Agents)),
+        measured(("# MCP Server Instructions", StandingKind::ServerInstructions)),
+        measured(("The following skills are available for use with the Skill tool", StandingKind::Skills)),
+        measured(("Today's date is ", StandingKind::Environment)),
     ],
     defers: Some(measured(true)),
     paging: Some(measured(Paging::UpTo(20))),
@@ -110,6 +112,7 @@ pub(crate) const CLAUDE_DESKTOP: Profile = Profile {
     system_hints: &[],
     headers: &[],
     standing: &[],
+    sections: &[],
     defers: None,
     paging: None,
     list_changed: None,

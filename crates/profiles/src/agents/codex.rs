@@ -26,11 +26,11 @@ pub(crate) const CODEX: Profile = Profile {
     description_cut: None,
     instructions_cut: None,
     builtin_tools: None,
-    system_hints: &[captured("You are Codex,"), captured("You are a coding agent running in the Codex CLI")],
+    system_hints: &[captured("You are Codex,"), measured("You are a coding agent running in the Codex CLI")],
     headers: &[
         measured(Header { name: "thread-id", starts_with: "" }),
-        captured(Header { name: "user-agent", starts_with: "codex_" }),
-        captured(Header { name: "originator", starts_with: "codex_" }),
+        measured(Header { name: "user-agent", starts_with: "codex_" }),
+        measured(Header { name: "originator", starts_with: "codex_" }),
     ],
     standing: &[
         Fact {
@@ -64,6 +64,7 @@ pub(crate) const CODEX: Profile = Profile {
             source: "https://github.com/openai/codex codex-rs/core/src/context/environment_context.rs",
         },
     ],
+    sections: &[],
     defers: None,
     paging: None,
     list_changed: Some(measured(false)),

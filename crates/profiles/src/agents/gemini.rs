@@ -29,22 +29,17 @@ pub(crate) const GEMINI_CLI: Profile = Profile {
     instructions_cut: None,
     builtin_tools: None,
     system_hints: &[
-        captured("You are Gemini CLI"),
-        // Headless.
         measured("You are a non-interactive CLI agent specializing in software engineering tasks"),
+        captured("You are Gemini CLI"),
     ],
-    headers: &[captured(Header { name: "user-agent", starts_with: "GeminiCLI/" })],
+    headers: &[measured(Header { name: "user-agent", starts_with: "GeminiCLI" })],
     standing: &[
-        Fact {
-            value: Marker {
-                open: "<session_context>",
-                close: Some("</session_context>"),
-                kinds: &[],
-                otherwise: StandingKind::Environment,
-            },
-            date: "2026-08",
-            source: "requests of gemini-cli in public transcripts",
-        },
+        measured(Marker {
+            open: "<session_context>",
+            close: Some("</session_context>"),
+            kinds: &[],
+            otherwise: StandingKind::Environment,
+        }),
         Fact {
             value: Marker {
                 open: "This is the Gemini CLI. We are setting up the context for our chat.",
@@ -56,6 +51,7 @@ pub(crate) const GEMINI_CLI: Profile = Profile {
             source: "the form before `<session_context>`, in public transcripts",
         },
     ],
+    sections: &[],
     defers: Some(measured(false)),
     paging: Some(measured(Paging::UpTo(1))),
     list_changed: Some(measured(true)),
@@ -100,18 +96,36 @@ pub(crate) const QWEN_CODE: Profile = Profile {
     description_cut: None,
     instructions_cut: None,
     builtin_tools: None,
-    system_hints: &[captured("You are Qwen Code")],
-    headers: &[captured(Header { name: "user-agent", starts_with: "QwenCode/" })],
-    standing: &[Fact {
-        value: Marker {
-            open: "This is the Qwen Code. We are setting up the context for our chat.",
-            close: None,
-            kinds: &[],
-            otherwise: StandingKind::Environment,
+    system_hints: &[measured("You are Qwen Code")],
+    headers: &[measured(Header { name: "user-agent", starts_with: "QwenCode/" })],
+    standing: &[
+        measured(Marker {
+            open: "<system-reminder>",
+            close: Some("</system-reminder>"),
+            kinds: &[
+                ("The following skills are available for use with the Skill tool", StandingKind::Skills),
+                ("reachable through `tool_search` and `tool_call`", StandingKind::ToolNames),
+                ("supplied by the MCP server", StandingKind::ServerInstructions),
+                (
+                    "This is the Qwen Code. We are setting up the context for our chat.",
+                    StandingKind::Environment,
+                ),
+                ("The current date is:", StandingKind::Environment),
+            ],
+            otherwise: StandingKind::Reminder,
+        }),
+        Fact {
+            value: Marker {
+                open: "This is the Qwen Code. We are setting up the context for our chat.",
+                close: None,
+                kinds: &[],
+                otherwise: StandingKind::Environment,
+            },
+            date: "2026-04",
+            source: "https://github.com/QwenLM/qwen-code packages/core/src/utils/environmentContext.ts",
         },
-        date: "2026-04",
-        source: "https://github.com/QwenLM/qwen-code packages/core/src/utils/environmentContext.ts",
-    }],
+    ],
+    sections: &[],
     defers: Some(measured(true)),
     paging: None,
     list_changed: Some(measured(false)),

@@ -55,10 +55,11 @@ pub(crate) const OPENCODE: Profile = Profile {
     }),
     system_hints: &[captured("You are opencode"), captured("You are OpenCode")],
     headers: &[
-        captured(Header { name: "user-agent", starts_with: "opencode/" }),
+        measured(Header { name: "user-agent", starts_with: "opencode/" }),
         measured(Header { name: "x-session-id", starts_with: "" }),
     ],
     standing: &[],
+    sections: &[],
     defers: Some(measured(false)),
     paging: None,
     list_changed: Some(measured(true)),
