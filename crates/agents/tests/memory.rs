@@ -376,7 +376,7 @@ mod links_on_disk {
             std::process::Command::new("mkfifo").arg(place.path("p/CLAUDE.local.md")).status().unwrap();
         assert!(made.success());
         let locked = place.path("p/.claude/CLAUDE.md");
-        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).unwrap();
+        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o0)).unwrap();
         // Root may read everything.
         let may = std::fs::read(&locked).is_ok();
         let told = unread(&claude(&place));

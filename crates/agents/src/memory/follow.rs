@@ -125,6 +125,9 @@ impl<'f, 's> Loading<'f, 's> {
     }
 
     fn outcome(&mut self, target: &Path, imports: ImportRules, way: &Way<'_>) -> ImportOutcome {
+        if self.followed >= MOST {
+            return ImportOutcome::TooMany;
+        }
         if self.leaves(target, way.inside) {
             return match imports.outside {
                 Outside::Refused => ImportOutcome::Refused,
@@ -142,9 +145,6 @@ impl<'f, 's> Loading<'f, 's> {
             return ImportOutcome::TooDeep;
         }
         self.followed += 1;
-        if self.followed > MOST {
-            return ImportOutcome::TooMany;
-        }
         self.load(target, way)
     }
 
