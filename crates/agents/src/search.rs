@@ -9,13 +9,14 @@ pub struct Search {
     pub(crate) root: PathBuf,
     pub(crate) home: Option<PathBuf>,
     pub(crate) above: bool,
+    pub(crate) personal: bool,
     pub(crate) agents: Option<Vec<String>>,
 }
 
 impl Search {
     /// Looks in a project only: the folder in which the agents would be started.
     pub fn of_project(root: impl AsRef<Path>) -> Self {
-        Self { root: absolute(root.as_ref()), home: None, above: false, agents: None }
+        Self { root: absolute(root.as_ref()), home: None, above: false, personal: true, agents: None }
     }
 
     /// Looks in the user's home too, and resolves `~/`.
@@ -29,6 +30,14 @@ impl Search {
     #[must_use]
     pub fn with_above(mut self) -> Self {
         self.above = true;
+        self
+    }
+
+    /// Leaves out files that lie in the project and are one user's own (`CLAUDE.local.md`): what is left is what
+    /// everybody has who has the project.
+    #[must_use]
+    pub fn shared(mut self) -> Self {
+        self.personal = false;
         self
     }
 

@@ -5,7 +5,7 @@ use crate::folders::{entries, upward, walk};
 use crate::names::absolute;
 use crate::read::{self, Text};
 use deadweight_footprint::memory::{Memory, Skill, SkillOddity, SkillSource, Unread};
-use deadweight_profiles::memory::{PLUGIN_MANIFEST, PlaceRoot, SKILLS, SkillListing};
+use deadweight_profiles::memory::{PLUGIN_MANIFEST, PlaceRoot, SKILLS, SkillListing, skills_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,9 @@ pub fn discover(search: &Search) -> Memory {
         for place in rules.places {
             let folders = match place.value.root {
                 PlaceRoot::Home => search.home.iter().cloned().collect(),
-                PlaceRoot::Project => upward(&search.root, search.above.then_some(rules.climb)),
+                PlaceRoot::Project | PlaceRoot::Personal => {
+                    upward(&search.root, search.above.then_some(rules.climb))
+                }
             };
             for folder in folders {
                 found.folder(&folder.join(place.value.path), place.value.depth, rules.agent, None);
@@ -73,8 +75,15 @@ fn finders(folder: &Path) -> Vec<&'static str> {
 
 struct Found<'s> {
     search: &'s Search,
-    skills: BTreeMap<PathBuf, SkillSource>,
+    skills: BTreeMap<PathBuf, Finding>,
     unread: BTreeMap<PathBuf, String>,
+}
+
+/// A skill's file and who came upon it.
+struct Finding {
+    text: String,
+    plugin: Option<String>,
+    agents: Vec<&'static str>,
 }
 
 impl<'s> Found<'s> {
@@ -107,8 +116,8 @@ impl<'s> Found<'s> {
         }
         match read::text(path) {
             Text::Here(text) => {
-                let skill = self.skill(path, &text, agent, plugin);
-                self.skills.insert(path.to_owned(), skill);
+                let finding = Finding { text, plugin: plugin.map(str::to_owned), agents: vec![agent] };
+                self.skills.insert(path.to_owned(), finding);
             }
             Text::Missing => {}
             Text::Unreadable(reason) => {
@@ -117,14 +126,21 @@ impl<'s> Found<'s> {
         }
     }
 
-    fn skill(&self, path: &Path, text: &str, agent: &'static str, plugin: Option<&str>) -> SkillSource {
-        let listing = SKILLS
-            .iter()
-            .find(|rules| rules.agent == agent)
-            .map_or(SkillListing::Plain, |rules| rules.listing.value);
-        let folder = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        let skill = Skill::read(text);
-        let shown = skill.shown(&folder.unwrap_or_default(), plugin, listing);
+    /// What is listed of a skill, and by whom: the first agent that lists it says how; those that do not list it
+    /// are left out, unless none does.
+    fn skill(&self, path: &Path, finding: Finding) -> SkillSource {
+        let skill = Skill::read(&finding.text);
+        let folder = path.parent().and_then(Path::file_name);
+        let folder = folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let mut shown = None;
+        let mut listing = Vec::new();
+        for agent in &finding.agents {
+            let how = skills_of(agent).map_or(SkillListing::Plain, |rules| rules.listing.value);
+            if let Some(as_shown) = skill.shown(&folder, finding.plugin.as_deref(), how) {
+                shown.get_or_insert(as_shown);
+                listing.push(*agent);
+            }
+        }
         let mut oddities = skill.oddities;
         if shown.as_ref().is_some_and(|shown| shown.cut) {
             oddities.push(SkillOddity::Cut);
@@ -133,10 +149,10 @@ impl<'s> Found<'s> {
         SkillSource {
             path,
             in_project,
-            plugin: plugin.map(str::to_owned),
-            agents: vec![agent],
+            plugin: finding.plugin,
+            agents: if listing.is_empty() { finding.agents } else { listing },
             shown,
-            file_bytes: text.len() as u64,
+            file_bytes: finding.text.len() as u64,
             oddities,
         }
     }
@@ -190,13 +206,15 @@ impl<'s> Found<'s> {
         None
     }
 
-    fn finish(self) -> Memory {
-        let unread = self.unread.into_iter().map(|(path, reason)| {
-            let (path, in_project) = self.search.name(&path);
-            Unread { path, in_project, reason }
-        });
-        let mut found = Memory { unread: unread.collect(), ..Memory::default() };
-        found.skills.extend(self.skills.into_values());
+    fn finish(mut self) -> Memory {
+        let mut found = Memory::default();
+        for (path, finding) in std::mem::take(&mut self.skills) {
+            found.skills.push(self.skill(&path, finding));
+        }
+        found.unread.extend(self.unread.iter().map(|(path, reason)| {
+            let (path, in_project) = self.search.name(path);
+            Unread { path, in_project, reason: reason.clone() }
+        }));
         found.skills.sort_by(|a, b| a.path.cmp(&b.path));
         found.unread.sort();
         found

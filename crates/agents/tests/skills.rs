@@ -83,7 +83,10 @@ fn what_is_not_listed_costs_nothing_and_is_there() {
         ("p/.claude/skills/a/SKILL.md", "---\ndescription: x\ndisable-model-invocation: true\n---\n"),
         ("p/.agents/skills/b/SKILL.md", "no front matter"),
     ]);
-    let found = project(&place);
+    // opencode lists what Claude Code hides.
+    assert_eq!(seen(&project(&place))[1], ".claude/skills/a/SKILL.md = a: x [opencode]");
+    let search = Search::of_project(place.path("p")).only(["claude-code", "codex"]);
+    let found = skills::discover(&search);
     assert!(found.skills.iter().all(|skill| skill.shown.is_none()));
     let report = price(&found, estimator("calibrated").unwrap().as_ref());
     assert_eq!(report.skills.len(), 2);

@@ -67,7 +67,7 @@ pub(crate) enum Color {
 /// What a command is about: servers, lists, configs, requests.
 #[derive(Debug, Args)]
 pub(crate) struct Targets {
-    /// Files: a tools/list dump, an MCP config, a captured request body; `-` reads stdin
+    /// Files: a tools/list dump, an MCP config, a captured request, a memory file, skills; `-` reads stdin
     #[arg(value_name = "TARGET")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -107,7 +107,7 @@ impl Targets {
     }
 }
 
-/// Prices tool schemas: what does a server, or a whole request, cost on every turn?
+/// Prices what is carried: what does a server, a memory file, or a whole request cost on every turn?
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 #[command(after_help = "More about targets, and examples: deadweight footprint --help")]
@@ -151,6 +151,7 @@ pub(crate) struct Footprint {
     #[arg(long, conflicts_with = "markdown", help_heading = "Report")]
     #[arg(
         long_help = "Print JSON: `deadweight/footprint/1`, `deadweight/request-footprint/1` for a captured request, \
+        `deadweight/memory-footprint/1` for memory files and skills, \
         `deadweight/footprint-compare/1` with --compare. With several reports, one a line"
     )]
     pub(crate) json: bool,
@@ -254,6 +255,10 @@ pub(crate) enum KindArg {
     Config,
     /// A captured request body
     Request,
+    /// A memory file: CLAUDE.md, AGENTS.md, GEMINI.md
+    Memory,
+    /// A SKILL.md, a folder of skills, a plugin
+    Skills,
 }
 
 impl KindArg {
@@ -263,6 +268,8 @@ impl KindArg {
             Self::Tools => "tools",
             Self::Config => "config",
             Self::Request => "request",
+            Self::Memory => "memory",
+            Self::Skills => "skills",
         }
     }
 }
@@ -310,14 +317,17 @@ What a target is taken for, in this order:
   1. what follows `--` is a command that starts a stdio server;
      --url is a server to connect to
   2. a file is what --as says
-  3. a file that ends in .toml is an MCP config (Codex: [mcp_servers.NAME])
-  4. an array, or an object with `result.tools`, is a tools/list dump
+  3. a file that ends in .md is a memory file (CLAUDE.md, AGENTS.md, GEMINI.md),
+     priced with what it imports; SKILL.md, a folder of skills or a plugin is
+     priced as the names and descriptions that are listed of its skills
+  4. a file that ends in .toml is an MCP config (Codex: [mcp_servers.NAME])
+  5. an array, or an object with `result.tools`, is a tools/list dump
      (the `tools` array of a request, too)
-  5. an object with servers in `mcpServers`, `servers`, `mcp` or `projects`
+  6. an object with servers in `mcpServers`, `servers`, `mcp` or `projects`
      is an MCP config; it may have comments
-  6. an object with the members of a request (`messages`, `input`, `contents`)
+  7. an object with the members of a request (`messages`, `input`, `contents`)
      is a captured request, its dialect told by its shape or by --dialect
-  7. any other object with a `tools` array is a tools/list dump
+  8. any other object with a `tools` array is a tools/list dump
 
 Without a target, the first of the project's own MCP configs is taken:
   .mcp.json, .cursor/mcp.json, .vscode/mcp.json, .codex/config.toml,
@@ -333,6 +343,7 @@ Examples:
   deadweight footprint .mcp.json --window 200k
   deadweight footprint tools.json --estimator o200k --sort schema --top 0
   deadweight footprint request.json --html report.html
+  deadweight footprint CLAUDE.md .claude/skills
   deadweight footprint new.json --compare old.json --markdown
   deadweight footprint --compare 'npx -y some-server@1.0' -- npx -y some-server
 

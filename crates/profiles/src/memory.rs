@@ -33,6 +33,8 @@ pub struct MemoryPlace {
 pub enum PlaceRoot {
     /// The folder in which the agent is started, and those above it as far as [`Climb`] says.
     Project,
+    /// The same folders, for files that are one user's own and are not committed.
+    Personal,
     /// The user's home.
     Home,
 }
@@ -159,7 +161,7 @@ const fn skills(root: PlaceRoot, path: &'static str, depth: u32) -> Fact<SkillPl
 }
 
 use MemoryNames::{First, FirstAnywhere, Rules};
-use PlaceRoot::{Home, Project};
+use PlaceRoot::{Home, Personal, Project};
 
 /// Memory files, by agent.
 pub const MEMORY: &[MemoryRules] = &[
@@ -172,7 +174,7 @@ pub const MEMORY: &[MemoryRules] = &[
             project(First(&["CLAUDE.md"])),
             project(First(&[".claude/CLAUDE.md"])),
             project(Rules(".claude/rules")),
-            project(First(&["CLAUDE.local.md"])),
+            measured(MemoryPlace { root: Personal, what: First(&["CLAUDE.local.md"]) }),
         ],
         climb: measured(Climb::Everything),
         imports: Some(measured(ImportRules {

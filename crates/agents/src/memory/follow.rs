@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The most imports that are followed for one agent: an agent that repeats files at every import of them could be
 /// led through millions.
-const MOST: usize = 2_000;
+const MOST: usize = 500;
 
 pub(super) struct Loading<'f, 's> {
     rules: &'static MemoryRules,

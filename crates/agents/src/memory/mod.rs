@@ -24,7 +24,8 @@ pub fn discover(search: &Search) -> Memory {
         for place in rules.places {
             let (folders, of_user) = match place.value.root {
                 PlaceRoot::Home => (search.home.iter().cloned().collect(), true),
-                PlaceRoot::Project => {
+                PlaceRoot::Personal if !search.personal => continue,
+                PlaceRoot::Project | PlaceRoot::Personal => {
                     let mut folders = upward(&search.root, search.above.then_some(rules.climb.value));
                     folders.reverse();
                     (folders, false)

@@ -1,6 +1,7 @@
 //! Reports as JSON. Their shapes are those of the report types; here is only what is printed of them.
 
 use deadweight_footprint::catalogue::CatalogueFootprint;
+use deadweight_footprint::memory::MemoryFootprint;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,6 +15,18 @@ pub(crate) fn catalogue(report: &CatalogueFootprint, one_line: bool) -> String {
         if let Some(total) = value.get_mut(key) {
             *total = Value::Null;
         }
+    }
+    text(&value, one_line)
+}
+
+/// Memory files and skills. Where nothing could be read, the total is not known: null rather than 0.
+pub(crate) fn memory(report: &MemoryFootprint, one_line: bool) -> String {
+    if !(report.files.is_empty() && report.skills.is_empty()) {
+        return text(report, one_line);
+    }
+    let mut value = serde_json::to_value(report).unwrap_or_default();
+    if let Some(total) = value.get_mut("total") {
+        *total = Value::Null;
     }
     text(&value, one_line)
 }

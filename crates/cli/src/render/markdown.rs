@@ -217,25 +217,25 @@ pub(crate) fn compare(report: &Comparison, unlisted: u64, hidden: Change) -> Str
 }
 
 /// A table; a head that starts with `-` is set to the left.
-struct Table {
-    out: String,
+pub(super) struct Table {
+    pub(super) out: String,
 }
 
 impl Table {
-    fn new(heads: &[&str]) -> Self {
+    pub(super) fn new(heads: &[&str]) -> Self {
         let names: Vec<&str> = heads.iter().map(|head| head.trim_start_matches('-')).collect();
         let rules: Vec<&str> =
             heads.iter().map(|head| if head.starts_with('-') { "---" } else { "--:" }).collect();
         Self { out: format!("\n| {} |\n|{}|\n", names.join(" | "), rules.join("|")) }
     }
 
-    fn row(&mut self, cells: &[String]) {
+    pub(super) fn row(&mut self, cells: &[String]) {
         self.out.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
 }
 
 /// A name as code that a table cell can hold.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let text = harmless(text);
     if text.is_empty() {
         return "(no name)".to_owned();
@@ -247,7 +247,7 @@ fn code(text: &str) -> String {
 }
 
 /// Text with everything that Markdown or HTML would act on escaped; code spans of our own sentences stay.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in harmless(text).chars() {
         if matches!(character, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '#' | '&' | '@') {

@@ -10,6 +10,7 @@ use crate::exit::{self, Trouble};
 use crate::settings;
 use deadweight_estimate::ESTIMATOR_NAMES;
 use deadweight_footprint::catalogue::Server;
+use deadweight_footprint::memory::Memory;
 use deadweight_mcp::ServerSpec;
 use std::path::Path;
 
@@ -19,6 +20,7 @@ pub(crate) struct Gathered {
     pub(crate) servers: Vec<Server>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) failed: Vec<Failed>,
+    pub(crate) memory: Memory,
 }
 
 /// A call of a command that has targets.
@@ -181,7 +183,8 @@ fn all(call: Call<'_>, mut sides: Vec<Loaded>) -> Result<Vec<Gathered>, Trouble>
             side.notes.iter().for_each(|text| call.note(text));
         }
         side.warnings.iter().for_each(|text| call.note(text));
-        let mut gathered = Gathered { servers: side.servers, bodies: side.bodies, failed: side.failed };
+        let mut gathered =
+            Gathered { servers: side.servers, bodies: side.bodies, failed: side.failed, memory: side.memory };
         for (spec, answer) in side.specs.iter().zip(answers.by_ref()) {
             match answer {
                 Ok(listing) => {

@@ -1,9 +1,11 @@
 //! Targets read: lists of tools, requests, and the servers still to be asked.
 
 use super::file;
+use super::memory;
 use super::recognise::{Hints, TargetKind, recognise};
 use crate::exit::{Exit, Trouble};
 use deadweight_footprint::catalogue::Server;
+use deadweight_footprint::memory::Memory;
 use deadweight_mcp::ServerSpec;
 use deadweight_mcp::config::{self, Context, process_env};
 use deadweight_wire::Dialect;
@@ -32,6 +34,8 @@ pub(crate) struct Loaded {
     pub(crate) servers: Vec<Server>,
     pub(crate) bodies: Vec<Body>,
     pub(crate) failed: Vec<Failed>,
+    /// Memory files and skills.
+    pub(crate) memory: Memory,
     /// The servers still to be asked.
     pub(crate) specs: Vec<ServerSpec>,
     /// What a person should know: servers that are switched off.
@@ -55,6 +59,11 @@ impl Loaded {
     }
 
     fn try_file(&mut self, path: &Path, hints: Hints, name: Option<&str>) -> Result<(), Trouble> {
+        if let Some(recognised) = memory::recognise(path, hints) {
+            self.notes.push(recognised.note(path));
+            self.memory = std::mem::take(&mut self.memory).with(recognised.read(path)?);
+            return Ok(());
+        }
         let bytes = file::read(path)?;
         let label = name.map_or_else(|| file::stem(path), str::to_owned);
         let (kind, tools) = Parser::new().scope(&bytes, |document| {

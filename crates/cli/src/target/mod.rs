@@ -4,6 +4,7 @@ pub(crate) mod ask;
 pub(crate) mod file;
 pub(crate) mod gather;
 pub(crate) mod load;
+pub(crate) mod memory;
 pub(crate) mod place;
 pub(crate) mod recognise;
 pub(crate) mod words;

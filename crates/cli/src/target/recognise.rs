@@ -87,7 +87,7 @@ pub(crate) fn recognise(
                 root,
             )),
         },
-        Some(KindArg::Config) | None => by_shape(path, root, hints),
+        Some(KindArg::Config | KindArg::Memory | KindArg::Skills) | None => by_shape(path, root, hints),
     }
 }
 

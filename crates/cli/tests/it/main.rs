@@ -8,5 +8,6 @@ mod sandbox;
 mod errors;
 mod gate;
 mod lists;
+mod memory;
 mod requests;
 mod servers;

@@ -124,7 +124,7 @@ pub struct SkillFootprint {
     pub description_bytes: u64,
     /// Bytes of the whole `SKILL.md`, which is read only when the skill is used.
     pub file_bytes: u64,
-    /// The agents that find it where it lies.
+    /// The agents that list it; when none does, those that find it where it lies.
     pub agents: Vec<&'static str>,
 }
 

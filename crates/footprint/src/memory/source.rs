@@ -111,9 +111,9 @@ pub struct SkillSource {
     pub in_project: bool,
     /// The plugin it belongs to.
     pub plugin: Option<String>,
-    /// The agents that find it where it lies.
+    /// The agents that list it; when none does, those that find it where it lies.
     pub agents: Vec<&'static str>,
-    /// What is always in the context, by the listing of the first agent; nothing when it is not listed.
+    /// What is always in the context, by the listing of the first agent; nothing when none lists it.
     pub shown: Option<Shown>,
     /// The bytes of the whole `SKILL.md`, which is read only when the skill is used.
     pub file_bytes: u64,
@@ -133,12 +133,39 @@ pub struct Unread {
 }
 
 impl Memory {
-    /// This and what was found elsewhere.
+    /// This and what was found elsewhere. A file that was found by both is one file, loaded by all that load it.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
-        self.files.extend(other.files);
-        self.skills.extend(other.skills);
+        for file in other.files {
+            match self.files.iter_mut().find(|known| known.path == file.path) {
+                None => self.files.push(file),
+                Some(known) => {
+                    known.loads.extend(file.loads);
+                    known.loads.sort();
+                    known.loads.dedup();
+                    known.imports.extend(file.imports);
+                    known.imports.sort();
+                    known.imports.dedup();
+                }
+            }
+        }
+        for skill in other.skills {
+            match self.skills.iter_mut().find(|known| known.path == skill.path) {
+                None => self.skills.push(skill),
+                Some(known) => {
+                    let new = skill.agents.into_iter().filter(|agent| !known.agents.contains(agent));
+                    known.agents.extend(new.collect::<Vec<_>>());
+                }
+            }
+        }
         self.unread.extend(other.unread);
+        self.unread.sort();
+        self.unread.dedup();
         self
+    }
+
+    /// Whether nothing was found at all.
+    pub const fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.skills.is_empty() && self.unread.is_empty()
     }
 }

@@ -3,8 +3,10 @@
 use crate::args::Sort;
 use crate::exit::Trouble;
 use crate::target::gather::Gathered;
+use crate::target::memory;
 use deadweight_estimate::Estimator;
 use deadweight_footprint::catalogue::{self, Catalogue, CatalogueFootprint, Failure, Server, SortBy};
+use deadweight_footprint::memory::MemoryFootprint;
 use deadweight_footprint::origin::Origins;
 use deadweight_footprint::request::{self, RequestFootprint};
 use deadweight_wire::anatomy::Anatomy;
@@ -17,6 +19,8 @@ pub(crate) struct Measured {
     pub(crate) catalogue: Option<CatalogueFootprint>,
     /// The captured requests, each with its label.
     pub(crate) requests: Vec<(String, RequestFootprint)>,
+    /// The memory files and skills, if there were any.
+    pub(crate) memory: Option<MemoryFootprint>,
     pub(crate) troubles: Vec<Trouble>,
 }
 
@@ -32,7 +36,9 @@ pub(crate) fn measure(gathered: Gathered, estimator: &dyn Estimator, sort: Sort)
     let mut servers = gathered.servers;
     tell_apart(&mut servers);
     let catalogue = Catalogue { servers, failures };
-    let wanted = !catalogue.servers.is_empty() || gathered.bodies.is_empty();
+    let found = &gathered.memory;
+    let memory = (!found.is_empty()).then(|| deadweight_footprint::memory::price(found, estimator));
+    let wanted = !catalogue.servers.is_empty() || (gathered.bodies.is_empty() && memory.is_none());
     let catalogue = wanted.then(|| {
         let mut report = catalogue::price(&catalogue, estimator);
         report.sort(sort_by(sort));
@@ -56,8 +62,9 @@ pub(crate) fn measure(gathered: Gathered, estimator: &dyn Estimator, sort: Sort)
             requests.push((body.label, report));
         }
     }
-    let troubles = gathered.failed.into_iter().map(|failed| failed.trouble).collect();
-    Measured { catalogue, requests, troubles }
+    let unread = gathered.memory.unread.iter().map(memory::trouble);
+    let troubles = gathered.failed.into_iter().map(|failed| failed.trouble).chain(unread).collect();
+    Measured { catalogue, requests, memory, troubles }
 }
 
 /// Gives servers of one label labels of their own: where they came from, if that tells them apart, else a number.

@@ -6,11 +6,13 @@ use crate::args::Footprint;
 use crate::exit::{self, Exit, Trouble};
 use crate::render::text::View;
 use crate::render::{
-    html, html_catalogue, html_compare, html_request, json, markdown, text, text_compare, text_request,
+    html, html_catalogue, html_compare, html_memory, html_request, json, markdown, markdown_memory, text,
+    text_compare, text_memory, text_request,
 };
 use crate::settings::Screen;
 use crate::target::file::system;
 use deadweight_footprint::compare::{self, Comparison};
+use deadweight_footprint::memory::MemoryFootprint;
 use maud::Markup;
 use std::path::Path;
 
@@ -42,8 +44,11 @@ fn listed_in_file(args: &Footprint, all: usize) -> usize {
 
 /// Prints footprints.
 pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, Trouble> {
-    let Measured { catalogue, requests, mut troubles } = measured;
-    let nothing = catalogue.as_ref().is_none_or(|report| report.servers.is_empty()) && requests.is_empty();
+    let Measured { catalogue, requests, memory, mut troubles } = measured;
+    let read = |report: &&MemoryFootprint| !(report.files.is_empty() && report.skills.is_empty());
+    let nothing = catalogue.as_ref().is_none_or(|report| report.servers.is_empty())
+        && requests.is_empty()
+        && !memory.as_ref().is_some_and(|report| read(&report));
     if nothing && !args.json {
         return Ok(finish(&troubles));
     }
@@ -59,11 +64,12 @@ pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, T
         for (at, (label, report)) in requests.iter().enumerate() {
             sections.push(html_request::section(&format!("request-{at}"), label, report, args.window));
         }
+        sections.extend(memory.as_ref().filter(read).map(|report| html_memory::section(report, args.window)));
         (file, sections)
     });
     let view = view(args);
     let mut out = Vec::new();
-    let several = requests.len() + usize::from(catalogue.is_some()) > 1;
+    let several = requests.len() + usize::from(catalogue.is_some()) + usize::from(memory.is_some()) > 1;
     if let Some(mut report) = catalogue {
         if args.json {
             let _ = report.keep(listed_in_file(args, report.tools.len()));
@@ -87,6 +93,15 @@ pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, T
                 true => markdown::request(&label, &report, hidden, args.window),
                 false => text_request::request(&label, &report, hidden, &view),
             });
+        }
+    }
+    if let Some(report) = &memory {
+        let listed = |all| listed(args, all);
+        match (args.json, args.markdown) {
+            (true, _) => out.push(json::memory(report, several)),
+            _ if !read(&report) => {}
+            (_, true) => out.push(markdown_memory::memory(report, &listed, args.window)),
+            _ => out.push(text_memory::memory(report, &listed, &view)),
         }
     }
     exit::print(&out.join(if args.json { "" } else { "\n" }))?;
@@ -126,6 +141,10 @@ pub(crate) fn comparison(args: &Footprint, base: &Measured, now: &Measured) -> R
 }
 
 fn compare(base: &Measured, now: &Measured) -> Result<Comparison, Trouble> {
+    if base.memory.is_some() || now.memory.is_some() {
+        return Err(Trouble::usage("memory files and skills cannot be compared here")
+            .attempt("deadweight gate holds them against deadweight.lock"));
+    }
     match ((&base.catalogue, base.requests.as_slice()), (&now.catalogue, now.requests.as_slice())) {
         ((Some(base), []), (Some(now), [])) => Ok(compare::catalogues(base, now)),
         ((None, [base]), (None, [now])) => Ok(compare::requests((&base.0, &base.1), (&now.0, &now.1))),

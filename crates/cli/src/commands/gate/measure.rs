@@ -41,6 +41,12 @@ pub(super) fn measure(
             "give the servers, a tools/list dump or an MCP config; deadweight footprint prices a request",
         ));
     }
+    let unasked = gathered.memory.files.iter().map(|file| &file.path);
+    if let Some(path) = unasked.chain(gathered.memory.skills.iter().map(|skill| &skill.path)).next() {
+        return Err(Trouble::usage("memory files and skills are no targets of the gate")
+            .at("target", path.clone())
+            .attempt("leave it out: the gate finds them itself; deadweight footprint prices one"));
+    }
     let mut labels = BTreeMap::new();
     for server in &gathered.servers {
         if labels.insert(server.label.as_str(), ()).is_some() {

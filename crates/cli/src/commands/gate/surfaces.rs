@@ -27,13 +27,14 @@ impl Files {
 }
 
 /// Looks for them when the call is about the project (no target), or when the lock has entries of them.
-/// A run that is narrowed to servers does not look. What lies outside the project is the user's, not the lock's.
+/// A run that is narrowed to servers does not look. What lies outside the project, or is not
+/// committed, is the user's, not the lock's.
 pub(super) fn find(args: &Gate, lock: Option<&Lock>, estimator: &dyn Estimator) -> Files {
     let known = lock.is_some_and(|lock| !lock.skills.is_empty() || !lock.memory.is_empty());
     if !args.only.is_empty() || !(args.targets.is_empty() || known) {
         return Files::default();
     }
-    let search = Search::of_project(Path::new("."));
+    let search = Search::of_project(Path::new(".")).shared();
     let found = memory::discover(&search).with(skills::discover(&search));
     let report = price(&found, estimator);
     let text_price = |bytes: u64, tokens: Tokens<Estimated>, text: &str| TextPrice {
