@@ -224,7 +224,7 @@ fn mismatch(path: &Path, kind: KindArg, wanted: &str, root: Value<'_, '_>) -> Tr
         .at("target", shown(path))
         .at("wanted", wanted)
         .at("found", described(root))
-        .attempt("leave out --as to have it recognised, or name another kind: tools, config, request")
+        .attempt("leave out --as to have it recognised, or name another kind: tools, config, request, memory, skills")
 }
 
 fn unknown(path: &Path, root: Value<'_, '_>) -> Trouble {
