@@ -82,7 +82,13 @@ fn wire(turns: Turns) -> Vec<Value> {
             [only] if at < last && role != "assistant" && only["type"] == "text" => only["text"].clone(),
             _ => Value::Array(blocks),
         };
-        json!({ "role": role, "content": content })
+        let mut message = json!({ "role": role, "content": content });
+        if role == "system"
+            && let Some(message) = message.as_object_mut()
+        {
+            message.insert("output_config".into(), json!({ "effort": "medium" }));
+        }
+        message
     };
     turns.into_iter().enumerate().map(message).collect()
 }
@@ -115,7 +121,7 @@ pub fn claude_code(size: Size) -> String {
 
 /// Its own tool search: names of the MCP tools stand in a `role:"system"` message, `ToolSearch` is a plain
 /// tool. The first turn searches: its result is references, and from then on the found tools' schemas are in
-/// `tools`, inserted among the others and deferred.
+/// `tools`, deferred, behind a placeholder that is always there.
 pub fn claude_code_tool_search(size: Size) -> String {
     let names: Vec<_> = (0..size.tools).map(mcp_name).collect();
     let found = if size.turns > 0 { size.tools.min(2) } else { 0 };
@@ -131,9 +137,11 @@ pub fn claude_code_tool_search(size: Size) -> String {
         }
     }
     let mut tools: Vec<_> = BUILT_IN.iter().copied().map(built_in).collect();
-    for at in 0..found {
-        tools.insert(2 + at, mcp(at, true));
-    }
     tools.push(built_in("ToolSearch"));
+    tools.push(json!({
+        "name": "Placeholder", "description": "Keeps the place of tools that come later.",
+        "input_schema": { "type": "object", "properties": {} }, "defer_loading": true,
+    }));
+    tools.extend((0..found).map(|at| mcp(at, true)));
     request(wire(turns), system(size), tools)
 }

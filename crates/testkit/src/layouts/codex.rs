@@ -113,30 +113,61 @@ pub fn codex_instructions(size: Size) -> String {
     request(input, json!({ "instructions": prose(54, size.text), "tools": tools(size) }))
 }
 
-/// The provider's tool search, run by the client: deferred tools, and an answer that carries definitions.
+/// Tool search run by the client: no MCP tool is in `tools`; what a search found comes in its answer, in a
+/// namespace, marked as deferred.
 pub fn codex_tool_search(size: Size) -> String {
-    let mut deferred: Vec<_> = (0..size.tools).map(function).collect();
-    for entry in deferred.iter_mut().filter_map(Value::as_object_mut) {
-        entry.insert("defer_loading".into(), json!(true));
-    }
-    deferred.insert(0, json!({ "type": "tool_search" }));
-    deferred.push(json!({
-        "type": "mcp", "server_label": "docs", "server_url": "https://example.org/mcp", "defer_loading": true,
-        "server_description": "Documents.",
+    let search = tool(52, 1);
+    let mut own = tools(size);
+    own.pop();
+    own.push(json!({
+        "type": "tool_search", "execution": "client", "description": search.description,
+        "parameters": search.schema,
     }));
-    let found: Vec<_> = (0..size.tools.min(2)).map(function).collect();
-    let input = vec![
-        user(&prose(55, size.text)),
+    let found: Vec<_> = (0..size.tools.min(2)).map(|at| deferred(function(at))).collect();
+    let mut input = vec![
+        developer(size),
+        user("do it"),
         json!({
-            "type": "tool_search_call", "call_id": "call_s", "execution": "client",
+            "type": "tool_search_call", "call_id": "call_s", "status": "completed", "execution": "client",
             "arguments": { "query": "issue", "limit": 2 },
         }),
         json!({
             "type": "tool_search_output", "call_id": "call_s", "status": "completed", "execution": "client",
-            "tools": found,
+            "tools": [{
+                "type": "namespace", "name": "mcp__tracker", "description": "Tools of the tracker.", "tools": found,
+            }],
         }),
     ];
-    request(input, json!({ "tools": deferred }))
+    for at in 0..size.turns {
+        let id = format!("call_{at:04}");
+        input.push(json!({
+            "type": "function_call", "name": tool(51, 0).name, "namespace": "mcp__tracker", "call_id": id,
+            "arguments": "{}",
+        }));
+        input.push(json!({ "type": "function_call_output", "call_id": id, "output": [
+            { "type": "input_text", "text": "Wall time: 0.1 seconds" },
+            { "type": "input_text", "text": prose(at as u64, size.text) },
+        ] }));
+    }
+    request(input, json!({ "tools": own }))
+}
+
+fn deferred(mut entry: Value) -> Value {
+    if let Some(entry) = entry.as_object_mut() {
+        entry.insert("defer_loading".into(), json!(true));
+    }
+    entry
+}
+
+/// Tool search run by the provider: deferred functions and an MCP server in `tools`.
+pub fn deferred_responses(size: Size) -> String {
+    let mut all = vec![json!({ "type": "tool_search" })];
+    all.extend((0..size.tools).map(|at| deferred(function(at))));
+    all.push(json!({
+        "type": "mcp", "server_label": "docs", "server_url": "https://example.org/mcp", "defer_loading": true,
+        "server_description": "Documents.",
+    }));
+    request(vec![user(&prose(55, size.text))], json!({ "tools": all }))
 }
 
 /// Reasoning in all its forms, and the calls of the provider's own tools.

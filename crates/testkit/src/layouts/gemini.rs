@@ -20,23 +20,22 @@ fn tools(size: Size) -> Value {
 }
 
 fn contents(size: Size) -> Vec<Value> {
-    let mut contents = vec![
-        json!({ "role": "user", "parts": [{ "text": format!("<session_context>\n{}", prose(73, 120)) }] }),
-        json!({ "role": "user", "parts": [{ "text": "do it" }] }),
-    ];
+    let mut contents = vec![json!({ "parts": [
+            { "text": format!("<session_context>\n{}", prose(73, 120)) }, { "text": "do it" },
+        ], "role": "user" })];
     for at in 0..size.turns {
-        contents.push(json!({ "role": "model", "parts": [
+        contents.push(json!({ "parts": [
             { "text": prose(at as u64, 60), "thought": true },
             {
                 "functionCall": { "name": "read_file", "args": { "path": format!("{at}.rs") }, "id": format!("c{at}") },
                 "thoughtSignature": base64(b"signed"),
             },
-        ] }));
-        contents.push(json!({ "role": "user", "parts": [
+        ], "role": "model" }));
+        contents.push(json!({ "parts": [
             { "functionResponse": {
                 "id": format!("c{at}"), "name": "read_file", "response": { "output": code(at as u64, size.text) },
             } },
-        ] }));
+        ], "role": "user" }));
     }
     contents
 }

@@ -19,8 +19,8 @@ pub use anthropic::{
 pub use claude_code::{claude_code, claude_code_tool_search};
 pub use codex::{
     codex_additional_tools, codex_instructions, codex_namespaces, codex_tool_search, compaction_responses,
-    images_responses, previous_response, reasoning_responses, stored_responses, websocket_frame,
-    websocket_frame_nested,
+    deferred_responses, images_responses, previous_response, reasoning_responses, stored_responses,
+    websocket_frame, websocket_frame_nested,
 };
 pub use gemini::{cached_content_gemini, code_assist, gemini_cli, media_gemini};
 pub use openai::{images_chat, opencode_chat, qwen_code, reasoning_chat};
@@ -92,6 +92,7 @@ const ALL: &[(&str, &str, &str, Make)] = &[
     ("codex_namespaces", "openai-responses", RESPONSES, codex_namespaces),
     ("codex_instructions", "openai-responses", "/backend-api/codex/responses", codex_instructions),
     ("codex_tool_search", "openai-responses", RESPONSES, codex_tool_search),
+    ("deferred_responses", "openai-responses", RESPONSES, deferred_responses),
     ("reasoning_responses", "openai-responses", RESPONSES, reasoning_responses),
     ("compaction_responses", "openai-responses", "/v1/responses/compact", compaction_responses),
     ("images_responses", "openai-responses", RESPONSES, images_responses),

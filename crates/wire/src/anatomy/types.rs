@@ -279,7 +279,8 @@ pub struct Tool<'id, 'd> {
     pub namespace: Option<Value<'id, 'd>>,
     /// For a tool the provider defines or runs, its `type`.
     pub server_type: Option<Value<'id, 'd>>,
-    /// Whether its definition is left out of the prompt until it is searched for.
+    /// Whether it is marked to be left out of the prompt until a search finds it. One that stands in a
+    /// search's answer has been found, and is marked all the same.
     pub deferred: bool,
     /// Its cache marker.
     pub cache_control: Option<CacheControl<'id, 'd>>,
