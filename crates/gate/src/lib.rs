@@ -3,7 +3,7 @@
 //! - [`judge`] holds a [`Measured`] against a lock.
 //! - [`compare`] holds a lock against an earlier one, without measuring anything.
 //! - [`update`] makes the lock that a measurement asks for, and demands the reason for what rose.
-//! - [`format`] writes a [`Report`] for other programs: Markdown, SARIF, JUnit, GitHub annotations.
+//! - [`mod@format`] writes a [`Report`] for other programs: Markdown, SARIF, JUnit, GitHub annotations.
 //!
 //! Nothing is measured here and nothing is read or written: prices come in, a verdict goes out. A gate fails
 //! closed: what could not be measured is a refusal of its own, never 0.

@@ -13,7 +13,7 @@ use deadweight_wire::json::{Kind, Value};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The version of the canonical form that [`Hash`] is taken over.
+/// The version of the canonical form that [`struct@Hash`] is taken over.
 pub const VERSION: u32 = 1;
 
 /// The SHA-256 of a canonical form; displays as `sha256-1:<64 hexadecimal digits>`, where 1 is the version of

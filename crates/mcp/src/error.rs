@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A server whose tools could not be listed. It is never zero tools.
 ///
-/// `Display` is the first line only; [`ListError::explain`] gives all three parts.
+/// `Display` is the first line only; [`Failure::explain`] gives all three parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListError(Box<Failure>);
 
