@@ -4,6 +4,7 @@ use crate::budget::{Pricer, Surface, grew, rose, text_rose};
 use crate::judge::{change, status_of};
 use crate::reason::Reason;
 use crate::report::{Check, Movement, Report, Status, Subject};
+use crate::words::quoted;
 use deadweight_estimate::{Estimator, Stamp};
 use deadweight_lock::{Level, Lock, Setting, TextPrice, ToolPrice};
 use std::collections::BTreeSet;
@@ -16,15 +17,16 @@ use std::collections::BTreeSet;
 /// are true is for [`judge`](crate::judge()) to say.
 pub fn compare(base: &Lock, now: &Lock, estimator: &dyn Estimator) -> Report {
     let mut run = Run {
+        base,
         lock: now,
         pricer: Pricer::new(estimator),
         stamp: Stamp::estimated(estimator),
         checks: Vec::new(),
     };
-    run.basis(base);
-    let tools = run.tools(base);
-    let texts = run.texts(base);
-    run.settings(base);
+    run.basis();
+    let tools = run.tools();
+    let texts = run.texts();
+    run.settings();
     if run.checks.is_empty() {
         let old = run.pricer.tools(base.tools.values().filter_map(|entry| entry.price.as_ref()));
         let new = run.pricer.tools(now.tools.values().filter_map(|entry| entry.price.as_ref()));
@@ -35,6 +37,7 @@ pub fn compare(base: &Lock, now: &Lock, estimator: &dyn Estimator) -> Report {
 }
 
 struct Run<'a> {
+    base: &'a Lock,
     lock: &'a Lock,
     pricer: Pricer<'a>,
     stamp: Stamp,
@@ -48,6 +51,18 @@ struct Side<'a, P> {
 }
 
 impl Run<'_> {
+    /// Whether a check was lowered to a warning without a reason beside it.
+    fn lowered_untold(&self, reason: Reason) -> bool {
+        let lowered = reason.level(self.base) == Level::Error && reason.level(self.lock) == Level::Warn;
+        let told = self.lock.checks.get(reason.name()).and_then(|setting| setting.reason.as_deref());
+        lowered && told.is_none_or(|reason| reason.trim().is_empty())
+    }
+
+    /// The level that a check has in this review: a lock cannot excuse itself by what it does not justify.
+    fn level(&self, reason: Reason) -> Level {
+        if self.lowered_untold(reason) { Level::Error } else { reason.level(self.lock) }
+    }
+
     fn check(
         &mut self,
         reason: Option<Reason>,
@@ -61,7 +76,7 @@ impl Run<'_> {
             reason,
             surface,
             subject,
-            level: reason.map_or(Level::Error, |reason| reason.level(self.lock)),
+            level: reason.map_or(Level::Error, |reason| self.level(reason)),
             measured: numbers.map(|(_, now)| now),
             budget: numbers.map(|(base, _)| base),
             slack: None,
@@ -72,7 +87,8 @@ impl Run<'_> {
         });
     }
 
-    fn basis(&mut self, base: &Lock) {
+    fn basis(&mut self) {
+        let base = self.base;
         for (what, old, new) in
             [("estimator", &base.estimator, &self.lock.estimator), ("basis", &base.basis, &self.lock.basis)]
         {
@@ -102,19 +118,19 @@ impl Run<'_> {
         tokens: (u64, u64),
         line: usize,
     ) {
-        let what = subject.name.clone().or(subject.server.clone()).unwrap_or_default();
+        let what = quoted(subject.name.as_deref().or(subject.server.as_deref()).unwrap_or_default());
         let told = new.reason.map(str::trim).filter(|reason| !reason.is_empty());
         let before = old.and_then(|old| old.reason).map(str::trim);
         let message = if old.is_some() && grew && same_hash {
-            format!("`{what}` rose though its hash did not move: nothing about it changed")
+            format!("{what} rose though its hash did not move: nothing about it changed")
         } else if old.is_some() && !grew {
             return;
         } else {
             match (old, told) {
-                (None, None) => format!("`{what}` came without a reason"),
-                (Some(_), None) => format!("`{what}` rose without a reason"),
+                (None, None) => format!("{what} came without a reason"),
+                (Some(_), None) => format!("{what} rose without a reason"),
                 (Some(_), told) if told == before => {
-                    format!("`{what}` rose again; the reason beside it is the one of an earlier raise")
+                    format!("{what} rose again; the reason beside it is the one of an earlier raise")
                 }
                 _ => return,
             }
@@ -122,8 +138,8 @@ impl Run<'_> {
         self.check(Some(Reason::RaiseWithoutCause), surface, subject, Some(tokens), line, message);
     }
 
-    fn tools(&mut self, base: &Lock) -> Vec<Movement> {
-        let lock = self.lock;
+    fn tools(&mut self) -> Vec<Movement> {
+        let (base, lock) = (self.base, self.lock);
         let mut movements = Vec::new();
         let keys: BTreeSet<_> = base.tools.keys().chain(lock.tools.keys()).collect();
         for key in keys {
@@ -166,9 +182,9 @@ impl Run<'_> {
         movements
     }
 
-    fn texts(&mut self, base: &Lock) -> Vec<Movement> {
+    fn texts(&mut self) -> Vec<Movement> {
         let mut movements = Vec::new();
-        let lock = self.lock;
+        let (base, lock) = (self.base, self.lock);
         let lists = [texts_of(base), texts_of(lock)];
         let keys: BTreeSet<_> = lists.iter().flatten().map(|text| (text.surface, text.key)).collect();
         for (surface, key) in keys {
@@ -212,8 +228,8 @@ impl Run<'_> {
         movements
     }
 
-    fn settings(&mut self, base: &Lock) {
-        let lock = self.lock;
+    fn settings(&mut self) {
+        let (base, lock) = (self.base, self.lock);
         for (key, old, new) in [
             ("slack.floor", &base.slack.floor, &lock.slack.floor),
             ("slack.descriptions", &base.slack.descriptions, &lock.slack.descriptions),
@@ -232,9 +248,7 @@ impl Run<'_> {
         }
         for reason in Reason::ALL {
             let setting = lock.checks.get(reason.name());
-            let lowered = reason.level(base) == Level::Error && reason.level(lock) == Level::Warn;
-            let told = setting.and_then(|setting| setting.reason.as_deref());
-            if lowered && told.is_none_or(|reason| reason.trim().is_empty()) {
+            if self.lowered_untold(*reason) {
                 let message =
                     format!("the check {reason} was lowered to a warning without a reason beside it");
                 let subject = Subject::named(reason.name());

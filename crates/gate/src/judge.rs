@@ -4,6 +4,7 @@ use crate::budget::{Pricer, Surface, effective_slack, grew};
 use crate::measured::Measured;
 use crate::reason::Reason;
 use crate::report::{Check, Failure, Movement, Report, Status, Subject};
+use crate::words::quoted;
 use deadweight_estimate::{Estimator, Stamp};
 use deadweight_lock::{Level, Lock, ServerEntry, TextPrice, ToolEntry, ToolKey, ToolPrice};
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +108,10 @@ impl Run<'_> {
             failures.insert(&failure.server, failure.reason.clone());
         }
         let asked = measured.labels();
-        let known = self.lock.servers.keys().chain(self.lock.tools.keys().map(|key| &key.server));
+        // An entry that is there for its policy alone says nothing about what is carried.
+        let servers = self.lock.servers.iter().filter(|(_, entry)| !entry.is_policy_alone());
+        let tools = self.lock.tools.iter().filter(|(_, entry)| entry.price.is_some());
+        let known = servers.map(|(label, _)| label).chain(tools.map(|(key, _)| &key.server));
         let known: BTreeSet<&str> = known.map(String::as_str).collect();
         for label in &known {
             if measured.in_scope(label) && !asked.contains(label) {
@@ -127,7 +131,7 @@ impl Run<'_> {
             .collect();
         for failure in &failures {
             let line = self.lock.servers.get(&failure.server).map_or(0, |entry| entry.line);
-            let message = format!("`{}`: {}", failure.server, failure.reason);
+            let message = format!("{}: {}", quoted(&failure.server), failure.reason);
             let numbers = Numbers::default();
             self.check(
                 Some(Reason::Unmeasured),
@@ -170,7 +174,7 @@ impl Run<'_> {
                 Subject::tool(&key.server, &key.name),
                 Numbers::default(),
                 entry.line,
-                format!("the entry of `{}` has no token counts, which {estimator} needs", key.name),
+                format!("the entry of {} has no token counts, which {estimator} needs", quoted(&key.name)),
             );
         }
         let any = !mismatches.is_empty() || bare.is_some();
@@ -279,7 +283,10 @@ impl Run<'_> {
                     Subject::server(label),
                     numbers,
                     line,
-                    format!("the server `{label}` lists no tools; the lock has {budget} tokens of them"),
+                    format!(
+                        "the server {} lists no tools; the lock has {budget} tokens of them",
+                        quoted(label)
+                    ),
                 );
             }
         }
@@ -325,8 +332,9 @@ impl Run<'_> {
                 if measured > most.limit {
                     held = false;
                     let message = format!(
-                        "`{}`: {measured} tokens, at most {} are allowed a tool",
-                        key.name, most.limit
+                        "{}: {measured} tokens, at most {} are allowed a tool",
+                        quoted(&key.name),
+                        most.limit
                     );
                     self.check(
                         Some(Reason::ToolTooLarge),
@@ -364,11 +372,11 @@ impl Run<'_> {
             let before = base.get(key).copied();
             let tokens = self.pricer.tool(price);
             let subject = || Subject::tool(&key.server, &key.name);
-            let name = &key.name;
+            let name = quoted(&key.name);
             let status = match before {
                 None => {
                     let numbers = Numbers { measured: Some(tokens), ..Numbers::default() };
-                    let message = format!("`{name}` is new: {tokens} tokens");
+                    let message = format!("{name} is new: {tokens} tokens");
                     self.check(Some(Reason::ToolAdded), Surface::Tool, subject(), numbers, 0, message);
                     Status::Added
                 }
@@ -378,7 +386,7 @@ impl Run<'_> {
                     let changed = old.hash != price.hash;
                     if !changed && old != price {
                         let message = format!(
-                            "the entry of `{name}` says {} bytes for a definition that has {}; its hash has not moved",
+                            "the entry of {name} says {} bytes for a definition that has {}; its hash has not moved",
                             old.bytes, price.bytes
                         );
                         self.check(
@@ -392,7 +400,7 @@ impl Run<'_> {
                     }
                     if grew(old, price) {
                         let message = format!(
-                            "`{name}` grew: {tokens} tokens, {budget} in the lock ({:+} B)",
+                            "{name} grew: {tokens} tokens, {budget} in the lock ({:+} B)",
                             change(old.bytes, price.bytes)
                         );
                         self.check(
@@ -405,7 +413,7 @@ impl Run<'_> {
                         );
                     }
                     if changed {
-                        let message = format!("the definition of `{name}` is not the one that was reviewed");
+                        let message = format!("the definition of {name} is not the one that was reviewed");
                         self.check(
                             Some(Reason::DefinitionChanged),
                             Surface::Tool,
@@ -554,7 +562,7 @@ impl Run<'_> {
                 Subject::server(&label),
                 Numbers::default(),
                 line,
-                format!("the instructions of `{label}` are not the ones that were reviewed"),
+                format!("the instructions of {} are not the ones that were reviewed", quoted(&label)),
             );
         }
     }

@@ -16,6 +16,7 @@ mod measured;
 mod reason;
 mod report;
 mod update;
+mod words;
 
 pub use budget::Surface;
 pub use compare::compare;

@@ -22,7 +22,7 @@ pub struct NoReason {
 }
 
 /// Brings `old` up to date with `measured`. What was not measured stays as it is; a server that is no longer
-/// among complete targets goes; the policy of a tool that is gone stays. The first lock needs no reason.
+/// among complete targets goes; the policy of a server or tool that is gone stays. The first lock needs no reason.
 ///
 /// # Errors
 /// When an entry rose or came and `reason` says nothing.
@@ -55,10 +55,18 @@ pub fn update(
         let asked = labels.contains(label) || kept_away(label);
         (measured.complete && measured.only.is_none() && !asked) || (rebased && !labels.contains(label))
     };
-    lock.servers.retain(|label, _| !gone(label));
-    lock.tools.retain(|key, _| !gone(&key.server));
-    for (key, entry) in lock.tools.iter_mut().filter(|(key, _)| labels.contains(key.server.as_str())) {
-        if !now.contains_key(key) {
+    // What goes leaves its policy behind: a server that is switched off for a day has not been allowed what
+    // was denied to it.
+    lock.servers.retain(|label, entry| {
+        if gone(label) {
+            let (marks, line) = (std::mem::take(&mut entry.marks), entry.line);
+            *entry = ServerEntry { marks, line, ..ServerEntry::default() };
+        }
+        !gone(label) || !entry.marks.is_empty()
+    });
+    for (key, entry) in &mut lock.tools {
+        let unlisted = labels.contains(key.server.as_str()) && !now.contains_key(key);
+        if unlisted || gone(&key.server) {
             (entry.price, entry.reason) = (None, None);
         }
     }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{measured, one, pinned, refusals, server, text, tool};
+use common::{held, measured, one, pinned, refusals, server, text, tool};
 use deadweight_estimate::calibrated;
 use deadweight_gate::{Measured, Reason, Report, Verdict, compare, update};
 use deadweight_lock::{CheckSetting, Level, Lock, Marks, Setting, ToolKey};
@@ -158,6 +158,28 @@ fn ceilings_and_checks_are_loosened_with_a_reason_or_not_at_all() {
 }
 
 #[test]
+fn a_lock_cannot_excuse_itself() {
+    let before = pinned(&base());
+    let warn = |reason: Option<&str>| CheckSetting {
+        level: Level::Warn,
+        reason: reason.map(str::to_owned),
+        line: 5,
+    };
+    let review = |reason: Option<&str>| {
+        let mut now = before.clone();
+        now.checks.insert("RAISE_WITHOUT_CAUSE".to_owned(), warn(reason));
+        now.slack.floor = Setting::of(9_999);
+        against(&before, &now)
+    };
+    for untold in [None, Some(" ")] {
+        let report = review(untold);
+        assert_eq!(report.verdict, Verdict::Refused);
+        assert_eq!(refusals(&report), [Reason::RaiseWithoutCause; 2], "the check and the slack");
+    }
+    assert_eq!(review(Some("the vendor's list is generated")).verdict, Verdict::Holds);
+}
+
+#[test]
 fn another_estimator_is_named() {
     let report = edited(|lock| lock.estimator = "o200k/1".to_owned());
     assert_eq!(refusals(&report), [Reason::BasisMismatch]);
@@ -188,4 +210,13 @@ fn an_update_keeps_what_it_did_not_measure_and_the_policy_of_what_is_gone() {
     let all = Measured { complete: true, ..now };
     let left = update(Some(&lock), &all, "calibrated/1", None).unwrap().lock;
     assert_eq!(left.servers.keys().collect::<Vec<_>>(), ["s"], "t is not in the project any more");
+    // A server that leaves the project leaves its policy behind, and nobody has to measure that.
+    lock.servers.get_mut("s").unwrap().marks = deny.clone();
+    let elsewhere = measured(vec![server("t", vec![tool("b", 90, 0)])]);
+    let without =
+        update(Some(&lock), &Measured { complete: true, ..elsewhere.clone() }, "calibrated/1", None);
+    let without = without.unwrap().lock;
+    assert_eq!((&without.servers["s"].marks, &without.tools[&ToolKey::new("s", "a")].marks), (&deny, &deny));
+    assert_eq!(without.tools[&ToolKey::new("s", "a")].price, None);
+    assert_eq!(held(&without, &elsewhere).verdict, Verdict::Holds);
 }

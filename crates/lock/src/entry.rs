@@ -192,6 +192,13 @@ pub struct ServerEntry {
     pub line: usize,
 }
 
+impl ServerEntry {
+    /// Whether the entry stands here for its policy, and says nothing about what is carried.
+    pub const fn is_policy_alone(&self) -> bool {
+        self.source.is_none() && self.instructions.is_none() && !self.marks.is_empty()
+    }
+}
+
 /// One skill or memory file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEntry {

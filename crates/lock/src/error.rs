@@ -16,9 +16,14 @@ pub struct LockError {
 }
 
 impl LockError {
-    /// An error at a byte offset of `text`.
-    pub(crate) fn at(text: &str, offset: usize, what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let (line, column) = position(text, offset);
+    /// An error at a byte offset of a text.
+    pub(crate) fn at(
+        lines: &Lines<'_>,
+        offset: usize,
+        what: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let (line, column) = lines.position(offset);
         Self { line, column, what: what.into(), remedy: remedy.into() }
     }
 }
@@ -31,10 +36,28 @@ impl fmt::Display for LockError {
 
 impl std::error::Error for LockError {}
 
-/// Line and column, both from 1, of a byte offset.
-pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset.min(text.len())).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (line, column)
+/// Where the lines of a text begin, found once: a lock has a place for every entry.
+pub(crate) struct Lines<'t> {
+    text: &'t str,
+    begins: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    pub(crate) fn of(text: &'t str) -> Self {
+        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { text, begins: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    /// The line, from 1, of a byte offset.
+    pub(crate) fn line(&self, offset: usize) -> usize {
+        self.begins.partition_point(|begin| *begin <= offset.min(self.text.len()))
+    }
+
+    /// Line and column in characters, both from 1, of a byte offset.
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let line = self.line(offset);
+        let begin = self.begins.get(line - 1).copied().unwrap_or_default();
+        let before = self.text.get(begin..offset.min(self.text.len())).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
 }

@@ -5,7 +5,7 @@ use crate::entry::{
     CheckSetting, FileEntry, Level, Lock, Marks, NameRule, PolicyKind, ServerEntry, Setting, TextPrice,
     ToolEntry, ToolKey, ToolPrice,
 };
-use crate::error::{LockError, position};
+use crate::error::{Lines, LockError};
 use crate::{Hash, LOCK_VERSION, source};
 use std::ops::Range;
 use toml_edit::{Document, Item, Key, TableLike};
@@ -13,7 +13,7 @@ use toml_edit::{Document, Item, Key, TableLike};
 /// Reads a lock. The error says where it is broken; the file is then left as it is.
 pub fn read(text: &str) -> Result<Lock, LockError> {
     let document = parse(text)?;
-    Reader { text }.lock(document.as_table())
+    Reader { lines: Lines::of(text) }.lock(document.as_table())
 }
 
 /// Parses the TOML, with a remedy for a merge that was left open.
@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<Document<&str>, LockError> {
     for line in text.split_inclusive('\n') {
         if marker(line) || line.trim_end() == "=======" {
             return Err(LockError::at(
-                text,
+                &Lines::of(text),
                 offset,
                 "an unresolved merge conflict",
                 "keep the entries of both sides, then run the gate; it says which prices are not true",
@@ -34,25 +34,25 @@ pub(crate) fn parse(text: &str) -> Result<Document<&str>, LockError> {
     Document::parse(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         let what = error.message().lines().collect::<Vec<_>>().join(", ");
-        LockError::at(text, offset, what, REMEDY)
+        LockError::at(&Lines::of(text), offset, what, REMEDY)
     })
 }
 
 const REMEDY: &str = "mend it by hand or take the committed one back (git checkout -- deadweight.lock)";
 
 struct Reader<'t> {
-    text: &'t str,
+    lines: Lines<'t>,
 }
 
 type Read<T> = Result<T, LockError>;
 
 impl Reader<'_> {
     fn fail<T>(&self, span: Option<Range<usize>>, what: String, remedy: &str) -> Read<T> {
-        Err(LockError::at(self.text, span.map_or(0, |span| span.start), what, remedy))
+        Err(LockError::at(&self.lines, span.map_or(0, |span| span.start), what, remedy))
     }
 
     fn line(&self, span: Option<Range<usize>>) -> usize {
-        span.map_or(0, |span| position(self.text, span.start).0)
+        span.map_or(0, |span| self.lines.line(span.start))
     }
 
     fn lock(&self, root: &dyn TableLike) -> Read<Lock> {

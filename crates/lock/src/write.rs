@@ -4,7 +4,7 @@
 use crate::entry::{FileEntry, Lock, Marks, ServerEntry, TextPrice, ToolEntry};
 use crate::error::LockError;
 use crate::{LOCK_VERSION, ToolKey, read};
-use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{Decor, DocumentMut, Item, RawString, Table, TableLike, Value};
 
 const HEADER: &str = "\
 # deadweight.lock: what an agent carries on every turn, tool by tool. Read its diff.
@@ -13,13 +13,16 @@ const HEADER: &str = "\
 
 ";
 
+/// What some editors put before UTF-8.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Writes the entries of `lock` into `existing`, or into a new file. Entries that `lock` does not hold go;
 /// settings (slack, ceilings, checks, policy) stay as they stand in `existing`.
 ///
 /// A broken `existing` is an error, never overwritten. Writing twice changes nothing more.
 pub fn update(existing: Option<&str>, lock: &Lock) -> Result<String, LockError> {
     let text = existing.unwrap_or_default();
-    let crlf = text.contains("\r\n");
+    let (crlf, mark) = (text.contains("\r\n"), text.starts_with(BYTE_ORDER_MARK));
     let mut document = match existing {
         None => DocumentMut::new(),
         Some(text) => {
@@ -96,7 +99,8 @@ pub fn update(existing: Option<&str>, lock: &Lock) -> Result<String, LockError> 
 
     let body = document.to_string();
     let out = if existing.is_none() { format!("{HEADER}{body}") } else { body };
-    Ok(if crlf { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out })
+    let out = if crlf { out.replace("\r\n", "\n").replace('\n', "\r\n") } else { out };
+    Ok(if mark && !out.starts_with(BYTE_ORDER_MARK) { format!("{BYTE_ORDER_MARK}{out}") } else { out })
 }
 
 fn signed(number: u64) -> i64 {
@@ -144,10 +148,25 @@ fn within(parent: &mut Table, name: &str, shape: Shape, edit: impl FnOnce(&mut T
         table.decor_mut().set_prefix("\n");
         table
     };
+    let above = parent.key(name).map(|key| comments(key.leaf_decor())).unwrap_or_default();
     if let Some(Item::Value(Value::InlineTable(inline))) = parent.get_mut(name) {
         let mut table = fresh();
-        for (key, value) in std::mem::take(inline) {
-            table.insert(&key, Item::Value(value.decorated(" ", "")));
+        // The comments of one line become those of several.
+        let behind = raw(inline.decor().suffix()).trim();
+        if behind.starts_with('#') {
+            table.decor_mut().set_suffix(format!(" {behind}"));
+        }
+        let mut head = above;
+        head.push_str(&lines_of_comment(raw(Some(inline.trailing()))));
+        table.decor_mut().set_prefix(format!("\n{head}"));
+        let keys: Vec<String> = inline.iter().map(|(key, _)| key.to_owned()).collect();
+        for name in keys {
+            let Some((key, value)) = inline.remove_entry(&name) else { continue };
+            let own = comments(key.leaf_decor()) + &comments(value.decor());
+            table.insert(&name, Item::Value(value.decorated(" ", "")));
+            if let Some(mut key) = table.key_mut(&name).filter(|_| !own.is_empty()) {
+                key.leaf_decor_mut().set_prefix(own);
+            }
         }
         // Taken out first, so that the key loses the white space it had before its `=`.
         parent.remove(name);
@@ -164,6 +183,20 @@ fn within(parent: &mut Table, name: &str, shape: Shape, edit: impl FnOnce(&mut T
             table.sort_values_by(|a, _, b, _| rank(a.get()).cmp(&rank(b.get())));
         }
     }
+}
+
+fn raw(text: Option<&RawString>) -> &str {
+    text.and_then(RawString::as_str).unwrap_or_default()
+}
+
+/// The comments around a key or a value, each on a line of its own.
+fn comments(decor: &Decor) -> String {
+    lines_of_comment(raw(decor.prefix())) + &lines_of_comment(raw(decor.suffix()))
+}
+
+/// The comments in what stands between two tokens.
+fn lines_of_comment(text: &str) -> String {
+    text.lines().filter_map(|line| Some(format!("{}\n", line.get(line.find('#')?..)?.trim_end()))).collect()
 }
 
 /// The order of an entry's keys: the same whichever way the entry came about.

@@ -166,6 +166,35 @@ fn other_spellings_of_an_entry_are_read_and_rewritten() {
 }
 
 #[test]
+fn comments_stay_whatever_an_entry_is_spelt_like() {
+    let hash = Hash::of_text("x");
+    let text = format!(
+        "\u{feff}version = 1\nestimator = \"chars4/1\"\nbasis = \"b\"\n\
+         # above the group\n[tool.s] # behind the group\n\
+         # above a\na = {{ bytes = 4, description_bytes = 1, hash = \"{hash}\" }} # behind a\n\
+         # above b\nb.bytes = 4 # behind b\n# within b\nb.description_bytes = 1\nb.hash = \"{hash}\"\n\
+         # above c\nc = {{ # head of c\n  bytes = 4, # behind bytes of c\n  # within c\n  description_bytes = 1,\n  \
+         hash = \"{hash}\" # end of c\n}}\n\n\
+         \t# above d\n\t[tool.s.d]\t# behind d\n\tbytes\t=\t4\t# tabs\n\n# alone\n\tdescription_bytes=1\n\
+         \thash = '{hash}'\n# the end\n"
+    );
+    let lock = read(&text).unwrap();
+    for text in [text.clone(), text.replace('\n', "\r\n")] {
+        let written = update(Some(&text), &lock).unwrap();
+        assert_eq!(unplaced(read(&written).unwrap()), unplaced(lock.clone()), "{written}");
+        for comment in text.lines().filter_map(|line| Some(line[line.find('#')?..].trim_end())) {
+            assert_eq!(
+                written.matches(comment).count(),
+                text.matches(comment).count(),
+                "{comment}\n{written}"
+            );
+        }
+        assert!(written.starts_with('\u{feff}'), "{written:?}");
+        assert_eq!(update(Some(&written), &lock).unwrap(), written);
+    }
+}
+
+#[test]
 fn every_break_has_its_place() {
     let good = update(None, &sample()).unwrap();
     for (from, to, line_of, what) in [
@@ -204,48 +233,94 @@ fn a_tool_that_is_gone_keeps_its_policy() {
     assert_eq!(unplaced(read(&text).unwrap()), lock);
 }
 
-/// Merges with git itself.
+/// A lock whose tools `names` were set to a price each; 0 takes a tool away.
+fn changed(names: &[(&str, u64)]) -> Lock {
+    let mut lock = sample();
+    lock.tools.insert(ToolKey::new("slack", "post"), tool(700));
+    lock.servers.entry("slack".to_owned()).or_default();
+    for (name, bytes) in names {
+        let (server, name) = name.split_once('/').unwrap_or(("github", name));
+        let key = ToolKey::new(server, name);
+        if *bytes == 0 {
+            lock.tools.remove(&key);
+            continue;
+        }
+        let entry = lock.tools.entry(key).or_default();
+        (entry.price, entry.reason) = (Some(price(*bytes)), Some(format!("because of {name}")));
+    }
+    lock
+}
+
+/// A git repository of its own, which nothing of this machine's settings reaches.
+fn git(folder: &std::path::Path, args: &[&str]) -> bool {
+    let mut git = Command::new("git");
+    for name in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"] {
+        git.env_remove(name);
+    }
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").current_dir(folder);
+    git.args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"]).args(args);
+    git.output().unwrap().status.success()
+}
+
+/// Merges two branches with git itself; `None` is a conflict.
 fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str, text: &str| {
-        let path = folder.path().join(name);
+    let path = folder.path().join("deadweight.lock");
+    let commit = |text: &str| {
         std::fs::write(&path, text).unwrap();
-        path
+        assert!(git(folder.path(), &["add", "-A"]) && git(folder.path(), &["commit", "-qm", "lock"]));
     };
-    let output = Command::new("git")
-        .args(["merge-file", "-p"])
-        .args([at("ours", ours), at("base", base), at("theirs", theirs)])
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    if output.status.success() { Ok(text) } else { Err(text) }
+    assert!(git(folder.path(), &["init", "-q"]));
+    commit(base);
+    assert!(git(folder.path(), &["checkout", "-qb", "theirs"]));
+    commit(theirs);
+    assert!(git(folder.path(), &["checkout", "-q", "main"]));
+    commit(ours);
+    let merged = git(folder.path(), &["merge", "-q", "theirs"]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    if merged { Ok(text) } else { Err(text) }
 }
 
 #[test]
 fn two_people_who_update_different_tools_merge() {
-    let base = update(None, &sample()).unwrap();
-    let with = |names: &[(&str, u64)]| {
-        let mut lock = sample();
-        for (name, bytes) in names {
-            let entry = lock.tools.entry(ToolKey::new("github", *name)).or_default();
-            (entry.price, entry.reason) = (Some(price(*bytes)), Some(format!("because of {name}")));
-        }
-        lock
-    };
+    let base = update(None, &changed(&[])).unwrap();
     for (ours, theirs) in [
+        // Neighbours, one and several, with the names that need quotes.
         (vec![("a", 1)], vec![("b", 2)]),
         (vec![("b", 1)], vec![("create issue.é", 2)]),
-        (vec![("a", 1), ("d", 3)], vec![("b", 2)]),
+        (vec![("a", 1), ("d", 3)], vec![("b", 2), ("create issue.é", 4)]),
+        // The last tool of one server and the first of the next.
+        (vec![("d", 1)], vec![("slack/post", 2)]),
+        // New ones, in different places; one beside a changed one.
         (vec![("aa", 1)], vec![("c", 2)]),
+        (vec![("0", 1), ("zz", 5)], vec![("bb", 2)]),
+        (vec![("c", 1)], vec![("b", 2)]),
+        // One goes, its neighbours move.
+        (vec![("b", 0)], vec![("a", 2), ("create issue.é", 4)]),
+        (vec![("a", 0), ("d", 9)], vec![("b", 2)]),
+        // A whole server of one's own.
+        (vec![("jira/search", 1)], vec![("d", 2)]),
     ] {
         let merged = merge(
             &base,
-            &update(Some(&base), &with(&ours)).unwrap(),
-            &update(Some(&base), &with(&theirs)).unwrap(),
+            &update(Some(&base), &changed(&ours)).unwrap(),
+            &update(Some(&base), &changed(&theirs)).unwrap(),
         );
-        let both: Vec<_> = ours.into_iter().chain(theirs).collect();
-        assert_eq!(unplaced(read(&merged.unwrap()).unwrap()), with(&both));
+        let both: Vec<_> = ours.iter().chain(&theirs).copied().collect();
+        let merged = merged.unwrap_or_else(|text| panic!("{ours:?} and {theirs:?}: {text}"));
+        assert_eq!(unplaced(read(&merged).unwrap()), changed(&both), "{ours:?} and {theirs:?}");
     }
+}
+
+#[test]
+fn the_same_tool_twice_is_a_conflict_that_is_named() {
+    let base = update(None, &changed(&[])).unwrap();
+    let side = |bytes| update(Some(&base), &changed(&[("b", bytes)])).unwrap();
+    let text = merge(&base, &side(1), &side(2)).unwrap_err();
+    let error = read(&text).unwrap_err();
+    assert!(error.what.contains("merge conflict"), "{error}");
+    assert!(text.lines().nth(error.line - 1).unwrap().starts_with("<<<<<<< "), "{error}");
+    assert_eq!(update(Some(&text), &sample()).unwrap_err(), error);
 }
 
 fn arbitrary() -> impl Strategy<Value = Lock> {

@@ -2,9 +2,10 @@
 
 use super::{failed, place, signed};
 use crate::report::{Movement, Report, Status, Verdict};
+use crate::words::shown;
 use std::fmt::Write as _;
 
-/// How many rows of movement are written out.
+/// How many rows of each table are written out: a step summary may have 1 MiB, a comment 64 KB.
 const ROWS: usize = 30;
 
 /// The report as Markdown. `fix` is the command that accepts what was measured.
@@ -19,7 +20,7 @@ pub fn markdown(report: &Report, fix: Option<&str>) -> String {
     if report.checks.iter().any(|check| check.measured.is_some() || check.reason.is_some()) {
         out.push_str("| check | level | about | now | allowed | delta |\n|---|---|---|--:|--:|--:|\n");
         let number = |number: Option<u64>| number.map_or("—".to_owned(), |number| number.to_string());
-        for check in &report.checks {
+        for check in report.checks.iter().take(ROWS) {
             let _ = writeln!(
                 out,
                 "| {} | {} | {} | {} | {} | {} |",
@@ -33,8 +34,11 @@ pub fn markdown(report: &Report, fix: Option<&str>) -> String {
         }
         out.push('\n');
     }
-    for check in failed(report) {
+    for check in failed(report).take(ROWS) {
         let _ = writeln!(out, "- {}", escape(&check.message));
+    }
+    if failed(report).count() > ROWS {
+        let _ = writeln!(out, "- and {} more", failed(report).count() - ROWS);
     }
     if failed(report).next().is_some() {
         out.push('\n');
@@ -46,9 +50,9 @@ pub fn markdown(report: &Report, fix: Option<&str>) -> String {
         let number = |number: Option<u64>| number.map_or("—".to_owned(), |number| number.to_string());
         for movement in moved.iter().take(ROWS) {
             let what = if movement.server.is_empty() || movement.name.is_empty() {
-                format!("{}{}", movement.server, movement.name)
+                shown(&movement.server) + &shown(&movement.name)
             } else {
-                format!("{}/{}", movement.server, movement.name)
+                format!("{}/{}", shown(&movement.server), shown(&movement.name))
             };
             let _ = writeln!(
                 out,

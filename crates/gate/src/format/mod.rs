@@ -11,12 +11,13 @@ pub use markdown::markdown;
 pub use sarif::sarif;
 
 use crate::report::{Check, Report, Subject};
+use crate::words::shown;
 
 /// Where a check stands, in words: the tool, server or file it is about.
 fn place(subject: &Subject) -> Option<String> {
     match (&subject.server, &subject.name) {
-        (Some(server), Some(name)) => Some(format!("{server}/{name}")),
-        (Some(one), None) | (None, Some(one)) => Some(one.clone()),
+        (Some(server), Some(name)) => Some(format!("{}/{}", shown(server), shown(name))),
+        (Some(one), None) | (None, Some(one)) => Some(shown(one)),
         (None, None) => None,
     }
 }

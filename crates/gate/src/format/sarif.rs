@@ -1,6 +1,6 @@
 //! SARIF 2.1.0: one result a failed check, at the lock's line.
 
-use super::{failed, place};
+use super::failed;
 use crate::reason::Reason;
 use crate::report::Report;
 use deadweight_lock::Level;
@@ -21,7 +21,8 @@ pub fn sarif(report: &Report, lock: &str, version: &str) -> String {
         .collect();
     let results: Vec<Value> = failed(report)
         .map(|check| {
-            let about = place(&check.subject).unwrap_or_default();
+            // Whole names: two that are cut to the same are two results.
+            let about = [&check.subject.server, &check.subject.name].map(|part| part.as_deref().unwrap_or_default());
             let name = check.reason.map_or("", |reason| reason.name());
             json!({
                 "ruleId": name,
@@ -31,7 +32,7 @@ pub fn sarif(report: &Report, lock: &str, version: &str) -> String {
                     "artifactLocation": {"uri": uri(lock)},
                     "region": {"startLine": check.line.unwrap_or(1)},
                 }}],
-                "partialFingerprints": {"deadweight/1": format!("{name} {} {about}", check.surface.name())},
+                "partialFingerprints": {"deadweight/1": format!("{name} {} {}", check.surface.name(), about.join("/"))},
             })
         })
         .collect();
