@@ -14,8 +14,15 @@ const PARTS: [&str; 5] = ["Depends on", "Holds", "Boundary", "Invariants", "Abse
 
 /// Crates with which something is done in the world; the pure ones may stand on none of them.
 const DOING: [&str; 9] = ["tokio", "hyper", "reqwest", "mio", "socket2", "rustix", "nix", "libc", "tempfile"];
-const PURE: [&str; 6] =
-    ["crates/wire", "crates/estimate", "crates/profiles", "crates/footprint", "crates/lock", "crates/gate"];
+const PURE: [&str; 7] = [
+    "crates/wire",
+    "crates/estimate",
+    "crates/profiles",
+    "crates/footprint",
+    "crates/lock",
+    "crates/gate",
+    "crates/search",
+];
 
 struct Package {
     name: String,

@@ -31,6 +31,8 @@ enum Bench {
     Pricing,
     /// The whole command asking twenty slow servers, against the slowest alone
     Servers,
+    /// How well and how fast tools are found: recall on public sets of requests, abstention, 10,000 tools
+    Search,
 }
 
 /// Runs the benches.
@@ -43,7 +45,8 @@ pub fn run(arguments: &Arguments) -> Result {
     let mut missed = Vec::new();
     for bench in benches {
         let held = match bench {
-            Bench::Pass => pass(arguments.check).map(|()| true),
+            Bench::Pass => own("deadweight-wire", "footprint_pass", arguments.check).map(|()| true),
+            Bench::Search => own("deadweight-search", "quality", arguments.check).map(|()| true),
             Bench::Pricing => pricing::run(),
             Bench::Servers => servers::run(),
         };
@@ -63,10 +66,10 @@ pub fn run(arguments: &Arguments) -> Result {
     }
 }
 
-/// The bench that lies with the parser itself.
-fn pass(check: bool) -> Result {
+/// A bench that lies with its crate.
+fn own(package: &str, name: &str, check: bool) -> Result {
     let mut bench = cargo();
-    bench.args(["bench", "--locked", "--quiet", "--package", "deadweight-wire", "--bench", "footprint_pass"]);
+    bench.args(["bench", "--locked", "--quiet", "--package", package, "--bench", name]);
     if check {
         bench.args(["--", "--check"]);
     }
