@@ -1,6 +1,7 @@
 //! Public sets of requests with the tools that answer them, which lie beside the workspace and are not part of it.
 
 #![allow(dead_code, unreachable_pub, reason = "each user needs its part, from where it is")]
+#![allow(clippy::unwrap_used, reason = "a broken set is told by failing")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
