@@ -126,7 +126,8 @@ pub(crate) const TOOLS: &str = r#"{
 
 /// The path of the folder with data that is not part of the project, if it is there.
 pub(crate) fn shared() -> Option<PathBuf> {
-    let root = std::env::var_os("DEADWEIGHT_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    root.is_dir().then_some(root)
+    let asked = std::env::var_os("DEADWEIGHT_SHARED").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let roots = asked.iter().flat_map(|asked| [asked.clone(), asked.join("data")]).chain([beside]);
+    roots.into_iter().find(|root| root.join("toolslist").is_dir())
 }
