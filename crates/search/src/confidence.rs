@@ -4,98 +4,87 @@
 //! still proves nothing. So proof is taken as if the catalogue were one among many ([`Index::proof`]), and what the
 //! tools at the top prove is held against what the request would have them prove.
 
-use crate::index::Index;
-use crate::rank::Candidate;
+use crate::index::{Index, Term};
+use crate::rank::{Candidate, Said};
 use crate::request::Request;
 
 /// Of requests that the index could answer, one in twenty-five has less confidence than this.
-pub(crate) const LEAST: f32 = 0.2;
+pub(crate) const LEAST: f32 = 0.22;
 
 /// How many tools are asked what they do for each intent.
 const LOOKED_AT: usize = 20;
-/// How many tools are looked through for others of the best one's server.
-const OF_SERVER: usize = 50;
 
-/// What speaks for and against, with its weight: a logistic regression over the requests of four public sets, each asked
-/// of its own catalogue, of catalogues that do not have what it asks for, and of its own without the right tools.
-const BIAS: f32 = -3.089;
-const PROVEN: f32 = 1.843;
-const PROVEN_PART: f32 = -6.168;
-const SERVER_PART: f32 = 2.419;
-const INTENTS_PART: f32 = 3.908;
-const ASKED: f32 = -0.937;
-const NAMES: f32 = 1.631;
-const INTENTS: f32 = -0.517;
-const BEST_INTENT: f32 = 0.821;
+/// What the evidence counts: a logistic regression over the requests of four public sets, each asked of its own
+/// catalogue, of catalogues that do not have what it asks for, and of its own without the right tools.
+const BIAS: f32 = 0.033;
+const WEIGHTS: [f32; 7] = [2.719, -5.089, -1.696, 0.719, -0.898, 0.809, 2.177];
 
 /// The confidence, 0 to 1; 0 without candidates. It is that of even odds: as if half of all requests could be answered.
 pub(crate) fn of(index: &Index, request: &Request, candidates: &[Candidate<'_>]) -> f32 {
-    let Some(top) = candidates.first() else { return 0.0 };
-    let proofs = Proofs { request };
-    let asked: f32 = request.concepts.iter().map(|concept| concept.proof).sum::<f32>().max(f32::EPSILON);
-    let proven = proofs.together(&[top], u32::MAX);
-    let same_server: Vec<&Candidate<'_>> = candidates
-        .iter()
-        .take(OF_SERVER)
-        .filter(|candidate| candidate.entry.server == top.entry.server)
-        .collect();
-    let by_server = proofs.together(&same_server, u32::MAX);
+    let Some(evidence) = evidence(index, request, candidates) else { return 0.0 };
+    let odds = BIAS + evidence.iter().zip(WEIGHTS).map(|(evidence, weight)| evidence * weight).sum::<f32>();
+    1.0 / (1.0 + (-odds).exp())
+}
 
+/// What speaks for and against, in the order of [`WEIGHTS`].
+fn evidence(index: &Index, request: &Request, candidates: &[Candidate<'_>]) -> Option<[f32; 7]> {
+    let top = candidates.first()?;
+    let asked = asked(request, u32::MAX);
+    let proven = proven(request, top, u32::MAX);
+
+    // Intent by intent: does some tool prove what it asks for, and is it called what is asked for?
+    let said = Said::new(request);
     let intents = request.intents.len().max(1);
-    let (mut parts, mut best) = (0.0, 0.0_f32);
+    let (mut fits, mut best) = (0.0, 0.0_f32);
     for intent in 0..intents {
         let bit = 1 << intent;
-        let asked: f32 = request.concepts.iter().filter(|c| c.intents & bit != 0).map(|c| c.proof).sum();
-        let proven = candidates
-            .iter()
-            .take(LOOKED_AT)
-            .map(|candidate| proofs.together(&[candidate], bit))
-            .fold(0.0, f32::max);
-        parts += proven / asked.max(f32::EPSILON);
-        best = best.max(proven);
+        let of_intent = self::asked(request, bit);
+        let mut fit = 0.0_f32;
+        for candidate in candidates.iter().take(LOOKED_AT) {
+            let proven = self::proven(request, candidate, bit);
+            let name = said.share(index, &candidate.entry.name_terms, bit);
+            fit = fit.max((proven / of_intent * name).sqrt());
+            best = best.max(proven * (0.3 + name));
+        }
+        fits += fit;
     }
 
     let (name, server) = (proof(index, &top.entry.name_terms), proof(index, &top.entry.server_terms));
     let names = (name * top.name_said + server * top.server_said) / (name + server).max(f32::EPSILON);
-
-    let odds = BIAS
-        + PROVEN * log(proven)
-        + PROVEN_PART * proven / asked
-        + SERVER_PART * by_server / asked
-        + INTENTS_PART * parts / intents as f32
-        + ASKED * log(asked)
-        + NAMES * names
-        + INTENTS * log(intents as f32)
-        + BEST_INTENT * log(best);
-    1.0 / (1.0 + (-odds).exp())
+    Some([
+        log(proven),
+        proven / asked,
+        log(asked),
+        names,
+        log(intents as f32),
+        log(best),
+        fits / intents as f32,
+    ])
 }
 
 fn log(value: f32) -> f32 {
     (0.3 + value).ln()
 }
 
-/// What some terms would prove together.
-fn proof(index: &Index, terms: &[u32]) -> f32 {
-    terms
-        .iter()
-        .map(|&term| index.proof(index.postings(term).len(), index.lexicon.is_common(index.stem(term))))
-        .sum()
+/// What the words of some intents would prove if a tool had them all; never 0.
+fn asked(request: &Request, intents: u32) -> f32 {
+    let words = request.concepts.iter().filter(|concept| concept.intents & intents != 0);
+    words.map(|concept| concept.proof).sum::<f32>().max(f32::EPSILON)
 }
 
-struct Proofs<'r> {
-    request: &'r Request,
-}
-
-impl Proofs<'_> {
-    /// What candidates prove together of the words of some intents: for each word, the one that proves it best.
-    fn together(&self, candidates: &[&Candidate<'_>], intents: u32) -> f32 {
-        let mut sum = 0.0;
-        for (place, concept) in self.request.concepts.iter().enumerate() {
-            if concept.intents & intents != 0 && concept.worth > 0.0 {
-                let best = candidates.iter().map(|candidate| candidate.shares[place]).fold(0.0, f32::max);
-                sum += best / concept.worth * concept.proof;
-            }
+/// What a tool proves of the words of some intents.
+fn proven(request: &Request, candidate: &Candidate<'_>, intents: u32) -> f32 {
+    let mut proven = 0.0;
+    for (concept, share) in request.concepts.iter().zip(&candidate.shares) {
+        if concept.intents & intents != 0 && concept.worth > 0.0 {
+            proven += share / concept.worth * concept.proof;
         }
-        sum
     }
+    proven
+}
+
+/// What some terms would prove together.
+fn proof(index: &Index, terms: &[Term]) -> f32 {
+    let proof = |term| index.proof(index.postings(term).len(), index.lexicon.is_common(index.stem(term)));
+    terms.iter().map(|&term| proof(term)).sum()
 }

@@ -40,7 +40,7 @@ pub(crate) struct Entry {
 }
 
 /// Tools that the catalogue does not have.
-const ELSEWHERE: f32 = 2000.0;
+const ELSEWHERE: f32 = 150.0;
 
 /// A searchable set of tools.
 #[derive(Debug, Default)]
@@ -294,9 +294,9 @@ impl Index {
     }
 
     /// How much a word proves that so many tools have: its rarity if the catalogue were one among [`ELSEWHERE`] other
-    /// tools, of which one in ten has a common word and none any other.
+    /// tools, of which one in six has a common word and none any other.
     pub(crate) fn proof(&self, tools: usize, common: bool) -> f32 {
-        let elsewhere = if common { ELSEWHERE / 10.0 } else { 0.0 };
+        let elsewhere = if common { ELSEWHERE / 6.0 } else { 0.0 };
         ((ELSEWHERE + self.len() as f32) / (1.0 + elsewhere + tools as f32)).ln()
     }
 

@@ -145,10 +145,10 @@ pub(crate) fn ordered<'i>(
 }
 
 /// The terms that a request says, how surely, and in which intents.
-struct Said(HashMap<Term, Vec<(u32, f32)>>);
+pub(crate) struct Said(HashMap<Term, Vec<(u32, f32)>>);
 
 impl Said {
-    fn new(request: &Request) -> Self {
+    pub(crate) fn new(request: &Request) -> Self {
         let mut said: HashMap<Term, Vec<(u32, f32)>> = HashMap::new();
         for concept in &request.concepts {
             for meaning in &concept.meanings {
@@ -159,7 +159,7 @@ impl Said {
     }
 
     /// The share of `terms`, by rarity, that some of these intents say.
-    fn share(&self, index: &Index, terms: &[Term], intents: u32) -> f32 {
+    pub(crate) fn share(&self, index: &Index, terms: &[Term], intents: u32) -> f32 {
         let (mut said, mut all) = (0.0, 0.0);
         for term in terms {
             let rarity = index.rarity(*term);

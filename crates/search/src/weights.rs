@@ -41,7 +41,7 @@ impl Default for Weights {
         Self {
             fields: [3.0, 2.7, 1.25, 0.8, 0.47],
             length: [0.5, 0.3, 0.6, 0.32, 0.6],
-            saturation: 1.2,
+            saturation: 0.9,
             kin: 0.5,
             misspelt: 0.7,
             joined: 0.9,
