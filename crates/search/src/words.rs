@@ -129,7 +129,7 @@ fn split_run(
     each: &mut impl FnMut(Word),
 ) {
     let run = &text[at.clone()];
-    if run.len() > LONGEST * 4 || run.chars().count() > LONGEST {
+    if run.len() > LONGEST && run.chars().take(LONGEST + 1).count() > LONGEST {
         return;
     }
     let mut word = |part: Range<usize>, whole: bool| {
@@ -193,6 +193,9 @@ fn kind(char: char) -> Kind {
 /// of several when a small letter follows (`HTTPServer`).
 fn cuts(run: &str) -> Vec<usize> {
     let mut cuts = Vec::new();
+    if !run.chars().any(char::is_uppercase) {
+        return cuts;
+    }
     let chars: Vec<(usize, char)> = run.char_indices().collect();
     for (index, pair) in chars.windows(2).enumerate() {
         let [(_, before), (at, char)] = [pair[0], pair[1]];
