@@ -2,6 +2,7 @@
 
 use crate::render::harmless::{harmless, harmless_lines, width};
 use anstyle::{AnsiColor, Style};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// The exit codes, the same for every command.
@@ -57,6 +58,12 @@ impl Trouble {
         self.at("try", text)
     }
 
+    /// Adds what git said, when it said anything.
+    #[must_use]
+    pub(crate) fn said(self, text: String) -> Self {
+        if text.is_empty() { self } else { self.at("git", text) }
+    }
+
     /// The error as text, with its styles.
     pub(crate) fn render(&self) -> String {
         let red = AnsiColor::Red.on_default().bold();
@@ -87,7 +94,7 @@ impl Trouble {
 
     /// Writes the error to standard error.
     pub(crate) fn print(&self) {
-        let _ = anstream::stderr().write_all(self.render().as_bytes());
+        let _ = anstream::stderr().write_all(inert(&self.render()).as_bytes());
     }
 }
 
@@ -106,5 +113,44 @@ pub(crate) fn print(text: &str) -> Result<(), Trouble> {
 /// Tells a person something beside the report, on standard error.
 pub(crate) fn note(text: &str) {
     let dim = Style::new().dimmed();
-    let _ = writeln!(anstream::stderr(), "{dim}note:{dim:#} {}", harmless(text));
+    let text = format!("{dim}note:{dim:#} {}\n", harmless(text));
+    let _ = anstream::stderr().write_all(inert(&text).as_bytes());
+}
+
+/// Writes a report for a person to standard output.
+pub(crate) fn print_told(text: &str) -> Result<(), Trouble> {
+    print(&inert(text))
+}
+
+/// Text that gives GitHub Actions no command, where this is a step of it: whatever a server calls its tools,
+/// a line that begins with `::` or has `##[` in it is obeyed there.
+fn inert(text: &str) -> Cow<'_, str> {
+    if crate::settings::github_actions().is_some() { without_commands(text) } else { Cow::Borrowed(text) }
+}
+
+fn without_commands(text: &str) -> Cow<'_, str> {
+    if !text.contains("::") && !text.contains("##[") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for line in text.split_inclusive('\n') {
+        let line = line.replace("##[", "## [");
+        let inner = line.trim_start();
+        match inner.strip_prefix("::") {
+            Some(rest) => out.extend([&line[..line.len() - inner.len()], ": :", rest]),
+            None => out.push_str(&line),
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_commands;
+
+    #[test]
+    fn no_line_is_a_command() {
+        let text = "a ::error::b\n  ::stop-commands::x\n##[add-mask]y ##[z]\n";
+        assert_eq!(without_commands(text), "a ::error::b\n  : :stop-commands::x\n## [add-mask]y ## [z]\n");
+    }
 }

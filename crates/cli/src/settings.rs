@@ -69,10 +69,9 @@ pub(crate) struct Actions {
 
 impl Actions {
     /// A path as the repository has it, which is what annotations name.
-    pub(crate) fn in_repository(&self, path: &str) -> String {
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
-        let inside = self.workspace.as_deref().and_then(|root| absolute.strip_prefix(root).ok());
-        inside.unwrap_or(Path::new(path)).display().to_string()
+    pub(crate) fn in_repository(&self, path: &Path) -> Option<String> {
+        let (real, root) = (path.canonicalize().ok()?, self.workspace.as_deref()?.canonicalize().ok()?);
+        Some(real.strip_prefix(root).ok()?.display().to_string().replace('\\', "/"))
     }
 }
 

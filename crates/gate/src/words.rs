@@ -3,25 +3,30 @@
 /// Characters from which on a name is cut in the middle.
 const LONGEST: usize = 100;
 
-/// A name for a person: no character that moves the cursor, ends a line or turns the direction of writing,
-/// and not longer than a line.
+/// A name for a person: what moves the cursor, ends a line or turns the direction of writing is written out,
+/// and it is not longer than a line.
 pub(crate) fn shown(name: &str) -> String {
-    let harmless = |c: char| match c {
-        '\u{61c}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => char::REPLACEMENT_CHARACTER,
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
-        c => c,
-    };
     let length = name.chars().count();
-    if length <= LONGEST {
-        return name.chars().map(harmless).collect();
-    }
     let half = LONGEST / 2;
-    let (head, tail) = (name.chars().take(half), name.chars().skip(length - half));
-    head.chain(std::iter::once('…')).chain(tail).map(harmless).collect()
+    let mut out = String::with_capacity(name.len().min(4 * LONGEST));
+    for (at, c) in name.chars().enumerate() {
+        if length > LONGEST && (half..length - half).contains(&at) {
+            if at == half {
+                out.push('…');
+            }
+        } else if acts(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The same in backticks, which nothing in it can end.
@@ -36,7 +41,7 @@ mod tests {
     #[test]
     fn names_are_harmless_and_no_longer_than_a_line() {
         assert_eq!(quoted("create_issue"), "`create_issue`");
-        assert_eq!(quoted("a`b\n::error::\u{1b}[2J\u{202e}"), "`a'b\u{fffd}::error::\u{fffd}[2J\u{fffd}`");
+        assert_eq!(quoted("a`b\n::error::\u{1b}[2J\u{202e}"), r"`a'b\n::error::\u{1b}[2J\u{202e}`");
         assert_eq!(quoted(""), "``");
         let long = format!("begin{}end", "é".repeat(10_000));
         let cut = shown(&long);

@@ -74,7 +74,7 @@ pub fn update(existing: Option<&str>, lock: &Lock) -> Result<String, LockError> 
                     .collect();
                 gone.iter().for_each(|name| drop(named.remove(name)));
             }
-            item.as_table_like().is_some_and(|named| !named.is_empty())
+            item.as_table_like().is_some_and(|named| !named.is_empty()) || is_told(item)
         });
         for (key, entry) in &lock.tools {
             within(tools, &key.server, Shape::Group, |named| {
@@ -91,7 +91,8 @@ pub fn update(existing: Option<&str>, lock: &Lock) -> Result<String, LockError> 
         });
     }
     for name in ["server", "tool", "skill", "memory"] {
-        if root.get(name).and_then(Item::as_table).is_some_and(Table::is_empty) {
+        let group = root.get(name);
+        if group.and_then(Item::as_table).is_some_and(Table::is_empty) && !group.is_some_and(is_told) {
             root.remove(name);
         }
     }
@@ -187,6 +188,11 @@ fn within(parent: &mut Table, name: &str, shape: Shape, edit: impl FnOnce(&mut T
 
 fn raw(text: Option<&RawString>) -> &str {
     text.and_then(RawString::as_str).unwrap_or_default()
+}
+
+/// Whether a person said something at the header of a table.
+fn is_told(item: &Item) -> bool {
+    item.as_table().is_some_and(|table| !comments(table.decor()).is_empty())
 }
 
 /// The comments around a key or a value, each on a line of its own.

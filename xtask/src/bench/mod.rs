@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: how fast, as ratios taken in one run.
 
+mod gate;
 mod measure;
 mod pricing;
 mod servers;
@@ -9,7 +10,9 @@ use clap::ValueEnum;
 use crate::shell::{self, cargo};
 use crate::{Context, Failure, Result, place, say};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 /// What `cargo xtask bench` can be told.
 #[derive(Debug, clap::Args)]
@@ -29,6 +32,8 @@ enum Bench {
     Pass,
     /// The whole command pricing a dump of 200 tools, by estimator: time and memory
     Pricing,
+    /// The whole command holding a dump of 200 tools against its lock, against pricing it
+    Gate,
     /// The whole command asking twenty slow servers, against the slowest alone
     Servers,
     /// How well and how fast tools are found: recall on public sets of requests, abstention, 10,000 tools
@@ -48,6 +53,7 @@ pub fn run(arguments: &Arguments) -> Result {
             Bench::Pass => own("deadweight-wire", "footprint_pass", arguments.check).map(|()| true),
             Bench::Search => own("deadweight-search", "quality", arguments.check).map(|()| true),
             Bench::Pricing => pricing::run(),
+            Bench::Gate => gate::run(),
             Bench::Servers => servers::run(),
         };
         let name = bench.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
@@ -80,6 +86,17 @@ fn own(package: &str, name: &str, check: bool) -> Result {
 fn release() -> Result<PathBuf> {
     shell::run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "deadweight-cli"]))?;
     Ok(place::target().join("release/deadweight"))
+}
+
+/// The command doing nothing: what starting a process costs on this machine.
+fn nothing(deadweight: &Path) -> Command {
+    let mut command = Command::new(deadweight);
+    command.arg("--version");
+    command
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 /// `holds` or `MISSES`, for a table.

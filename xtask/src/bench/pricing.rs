@@ -1,7 +1,7 @@
 //! The whole command pricing a generated dump of 200 tools: what a person waits for, and what it needs.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use deadweight_testkit::layouts::text::{prose, tool};
 use serde_json::{Value, json};
 
 use super::measure::{median, peak_memory, time};
-use super::{release, verdict};
+use super::{millis, nothing, release, verdict};
 use crate::{Result, place, print};
 
-const TOOLS: usize = 200;
+pub(super) const TOOLS: usize = 200;
 const RUNS: usize = 41;
 const MIB: u64 = 1 << 20;
 
@@ -31,9 +31,7 @@ const BARS: [Bar; 2] = [
 
 pub(super) fn run() -> Result<bool> {
     let deadweight = release()?;
-    let dump = place::target().join("bench-dump.json");
-    let bytes = json!({ "tools": (0..TOOLS).map(definition).collect::<Vec<_>>() }).to_string();
-    fs::write(&dump, &bytes)?;
+    let (dump, size) = dump(&place::target())?;
     let command = |estimator: &str| {
         let mut command = Command::new(&deadweight);
         command.args(["footprint", "--json", "--estimator", estimator]).arg(&dump);
@@ -50,7 +48,7 @@ pub(super) fn run() -> Result<bool> {
     }
     print(format_args!(
         "pricing a dump of {TOOLS} tools, {} bytes; whole process, medians of {RUNS} runs",
-        bytes.len()
+        size
     ));
     print(format_args!("  {:12} {:>8.2} ms", "(--version)", millis(median(floor))));
     let mut held = true;
@@ -71,15 +69,12 @@ pub(super) fn run() -> Result<bool> {
     Ok(held)
 }
 
-/// The command doing nothing: what starting a process costs on this machine.
-fn nothing(deadweight: &Path) -> Command {
-    let mut command = Command::new(deadweight);
-    command.arg("--version");
-    command
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
+/// Writes a dump of [`TOOLS`] tools into `folder`; answers with its path and size in bytes.
+pub(super) fn dump(folder: &Path) -> Result<(PathBuf, usize)> {
+    let path = folder.join("bench-dump.json");
+    let bytes = json!({ "tools": (0..TOOLS).map(definition).collect::<Vec<_>>() }).to_string();
+    fs::write(&path, &bytes)?;
+    Ok((path, bytes.len()))
 }
 
 /// A definition of the size that real ones have: about a kilobyte.

@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use deadweight_testkit::scripted_mcp::{Act, Script, path};
 use serde_json::{Map, Value, json};
 
 use super::measure::{median, time};
-use super::{release, verdict};
+use super::{millis, release, verdict};
 use crate::{Result, place, print};
 
 const SERVERS: u64 = 20;
@@ -41,10 +40,6 @@ pub(super) fn run() -> Result<bool> {
         verdict(ratio <= BAR)
     ));
     Ok(ratio <= BAR)
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }
 
 fn ask(deadweight: &Path, config: &Path) -> Command {

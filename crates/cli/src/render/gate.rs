@@ -1,6 +1,6 @@
 //! The gate's verdict as text.
 
-use super::harmless::{harmless, width};
+use super::harmless::{cut_middle, harmless, width};
 use super::number::{NONE, count, estimated, signed, thousands};
 use super::style::{DIM, FAILED, HOLDS, NEEDS_YOU, STRONG, paint};
 use super::table::{Cell, Column, Table, wrap};
@@ -20,6 +20,10 @@ pub(crate) struct Fix {
 
 /// How many movements are listed for a person.
 const ROWS: usize = 20;
+/// How many refusals of one reason are told one by one.
+const ALIKE: usize = 12;
+/// How many columns a name takes at most.
+const NAME: usize = 100;
 /// How many entries a warning names.
 const NAMED: usize = 4;
 
@@ -35,8 +39,22 @@ pub(crate) fn report(report: &Report, lock: &str, fix: Option<&Fix>, quiet: bool
         |check: &Check| if check.reason == Some(Reason::Unmeasured) { "UNMEASURED" } else { "REFUSED" };
     let widest = refusals.iter().map(|check| head(check).len()).max().unwrap_or(0);
     let wide = refusals.iter().map(|check| named(check).len()).max().unwrap_or(0);
-    for check in &refusals {
+    for (at, check) in refusals.iter().enumerate() {
         let (head, name) = (head(check), named(check));
+        // A thousand tools refused alike are one fact; they stand together.
+        let before = refusals.iter().take(at).filter(|other| named(other) == name).count();
+        if before == ALIKE {
+            let more = refusals.iter().filter(|other| named(other) == name).count() - ALIKE;
+            let said = format!("and {} more", thousands(more as u64));
+            out.push_str(&labelled(
+                &format!("{}  {}", paint(head, FAILED.bold()), paint(name, STRONG)),
+                &said,
+                screen,
+            ));
+        }
+        if before >= ALIKE {
+            continue;
+        }
         let gap = " ".repeat(widest - head.len() + 2);
         let label = if check.reason == Some(Reason::Unmeasured) {
             paint(head, FAILED.bold())
@@ -121,10 +139,23 @@ fn named(check: &Check) -> &'static str {
     check.reason.map_or("", Reason::name)
 }
 
+/// A name as it is, unless it is too long, or nothing would be seen of it.
+fn legible(name: &str, columns: usize) -> String {
+    if name.trim().is_empty() {
+        format!("\"{name}\"")
+    } else {
+        cut_middle(&harmless(name), columns).into_owned()
+    }
+}
+
 fn names(checks: &[&Check]) -> String {
     let about = |check: &&Check| check.subject.name.clone().or(check.subject.server.clone());
-    let mut out: Vec<String> =
-        checks.iter().take(NAMED).filter_map(about).map(|name| harmless(&name).to_string()).collect();
+    let mut out: Vec<String> = checks
+        .iter()
+        .take(NAMED)
+        .filter_map(about)
+        .map(|name| cut_middle(&harmless(&name), NAME / 2).into_owned())
+        .collect();
     if checks.len() > NAMED {
         out.push(format!("{} more", checks.len() - NAMED));
     }
@@ -181,7 +212,7 @@ fn sums(report: &Report) -> Vec<String> {
 }
 
 /// What moved, the biggest movement first; what did not is one line.
-fn movements(report: &Report, screen: Screen) -> Option<String> {
+pub(crate) fn movements(report: &Report, screen: Screen) -> Option<String> {
     let all = || report.tools.iter().chain(&report.texts);
     let moved: Vec<&Movement> = all().filter(|movement| movement.status != Status::Same).collect();
     if moved.is_empty() {
@@ -215,7 +246,7 @@ fn movements(report: &Report, screen: Screen) -> Option<String> {
             number(movement.base_tokens).into(),
             number(movement.tokens).into(),
             Cell::from(signed(movement.delta)).styled(style),
-            Cell::from(harmless(&what).to_string()),
+            Cell::from(legible(&what, NAME)),
             Cell::from(word).styled(DIM),
         ]);
     }

@@ -131,20 +131,28 @@ impl State {
     }
 }
 
-/// A server that answered, as something to price.
-pub(crate) fn server(spec: &ServerSpec, listing: Listing) -> Server {
-    let source = match &spec.transport {
+/// What a server is, taken from what may be shown of it, not from what is used: a variable put in may be a key.
+fn source(transport: &Transport) -> String {
+    match transport {
         Transport::Stdio { command, args, .. } => {
-            let args: Vec<String> = args.iter().map(|arg| arg.reveal().to_owned()).collect();
-            deadweight_lock::source_of_command(command.reveal(), &args)
+            let args: Vec<String> = args.iter().map(|arg| arg.shown().to_owned()).collect();
+            deadweight_lock::source_of_command(command.shown(), &args)
         }
         Transport::Http { url, .. } | Transport::Sse { url, .. } => {
-            deadweight_lock::source_of_url(url.reveal())
+            deadweight_lock::source_of_url(url.shown())
         }
-    };
+    }
+}
+
+/// A server that answered, as something to price.
+pub(crate) fn server(spec: &ServerSpec, listing: Listing) -> Server {
+    let source = source(&spec.transport);
     let (name, version) = listing.server_info.map_or((None, None), |info| (Some(info.name), info.version));
+    // A server without any name is called by its URL, which may have a key in its path.
+    let unnamed = matches!(&spec.transport, Transport::Http { url, .. } | Transport::Sse { url, .. } if url.shown() == listing.label);
+    let label = if unnamed { source.clone() } else { listing.label };
     Server {
-        label: listing.label,
+        label,
         name,
         version,
         protocol_version: Some(listing.protocol_version),
@@ -216,5 +224,20 @@ impl From<Explained> for Trouble {
             trouble = trouble.at(label, lines.join("\n"));
         }
         trouble
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source;
+    use deadweight_mcp::{Text, Transport};
+
+    #[test]
+    fn what_a_variable_holds_is_no_part_of_a_source() {
+        let url = Text::shown_as("https://h/hunter2/mcp", "https://h/${KEY}/mcp");
+        assert_eq!(source(&Transport::Http { url, headers: Vec::new() }), "https://h/KEY/mcp");
+        let args = vec![Text::shown_as("hunter2", "${KEY}")];
+        let stdio = Transport::Stdio { command: Text::plain("npx"), args, env: Vec::new(), cwd: None };
+        assert_eq!(source(&stdio), "command:npx");
     }
 }

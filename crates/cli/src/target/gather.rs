@@ -12,6 +12,7 @@ use deadweight_estimate::ESTIMATOR_NAMES;
 use deadweight_footprint::catalogue::Server;
 use deadweight_footprint::memory::Memory;
 use deadweight_mcp::ServerSpec;
+use deadweight_mcp::harmless::word;
 use std::path::Path;
 
 /// Everything that can be priced, and what could not be had.
@@ -223,21 +224,57 @@ pub(crate) fn unknown_estimator(name: &str) -> Trouble {
         .attempt("leave out --estimator for `calibrated`, or take o200k for exact OpenAI counts")
 }
 
-/// The targets as a person would write them again; what looks like a key is hidden.
+/// The targets as a person would write them again, fit to be pasted; what looks like a key is hidden.
 pub(crate) fn written(targets: &Targets) -> String {
     let mut out = String::new();
+    if let Some(kind) = targets.kind {
+        out.push_str(&format!(" --as {}", kind.word()));
+    }
     for file in &targets.files {
-        out.push_str(&format!(" {}", file.display()));
+        out.push_str(&format!(" {}", word(&file.to_string_lossy())));
     }
     for url in &targets.url {
-        out.push_str(&format!(" --url {}", ServerSpec::http(url.as_str(), Vec::new()).transport));
+        let shown = ServerSpec::http(url.as_str(), Vec::new()).transport.to_string();
+        out.push_str(&format!(" --url {}", word(&shown)));
+    }
+    for header in &targets.header {
+        out.push_str(&format!(" --header {}", word(&header_shown(header))));
     }
     if let Some(name) = &targets.name {
-        out.push_str(&format!(" --name {name}"));
+        out.push_str(&format!(" --name {}", word(name)));
     }
     let mut words = targets.command.iter().map(|word| word.to_string_lossy().into_owned());
     if let Some(program) = words.next() {
         out.push_str(&format!(" -- {}", ServerSpec::stdio(program, words).transport));
     }
     out
+}
+
+/// A header as it was written when its value is only named (`Bearer ${TOKEN}`), else without its value.
+fn header_shown(header: &str) -> String {
+    let (name, value) = header.split_once(':').unwrap_or((header, ""));
+    let named = |part: &str| part.starts_with("${") && part.ends_with('}') && !part.contains(":-");
+    let scheme = |part: &str| matches!(part, "Bearer" | "Basic" | "Token" | "token");
+    if value.split_whitespace().all(|part| named(part) || scheme(part)) {
+        return header.to_owned();
+    }
+    format!("{name}: …")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::header_shown;
+
+    #[test]
+    fn the_value_of_a_header_is_shown_only_when_it_is_a_name() {
+        for (header, shown) in [
+            ("Authorization: Bearer ${TOKEN}", "Authorization: Bearer ${TOKEN}"),
+            ("Authorization: Bearer s3cr3t", "Authorization: …"),
+            ("X-Key: ${A}s3cr3t", "X-Key: …"),
+            ("X-Key: ${A:-s3cr3t}", "X-Key: …"),
+            ("X-Key: ${A} s3cr3t}", "X-Key: …"),
+        ] {
+            assert_eq!(header_shown(header), shown);
+        }
+    }
 }

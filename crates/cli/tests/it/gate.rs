@@ -1,12 +1,12 @@
 //! `deadweight gate`: every verdict and every refusal as a person reads it.
 
 use crate::sandbox::{Sandbox, server};
-use deadweight_testkit::scripted_mcp::{Act, Endless, Page, Script};
+use deadweight_testkit::scripted_mcp::{Act, Script};
 use serde_json::{Value, json};
 use std::process::Command;
 
 /// Tools of a given weight: name, description and a schema of one described parameter.
-fn tools(weights: &[(&str, usize, usize)]) -> String {
+pub(crate) fn tools(weights: &[(&str, usize, usize)]) -> String {
     let tool = |&(name, description, schema): &(&str, usize, usize)| {
         json!({
             "name": name,
@@ -17,11 +17,11 @@ fn tools(weights: &[(&str, usize, usize)]) -> String {
     json!({ "tools": weights.iter().map(tool).collect::<Vec<_>>() }).to_string()
 }
 
-const HOUSE: [(&str, usize, usize); 3] =
+pub(crate) const HOUSE: [(&str, usize, usize); 3] =
     [("open_door", 900, 4_000), ("ring_bell", 900, 4_000), ("list_rooms", 90, 400)];
 
 /// A project with three tools, pinned.
-fn pinned() -> Sandbox {
+pub(crate) fn pinned() -> Sandbox {
     let sandbox = Sandbox::new().file("house.json", tools(&HOUSE));
     let first = sandbox.run(&["gate", "--update", "house.json"]);
     assert!(first.starts_with("exit: 0"), "{first}");
@@ -34,14 +34,14 @@ fn with(weights: &[(&str, usize, usize)]) -> Sandbox {
 }
 
 /// The project, with lines of its lock replaced.
-fn with_lock(sandbox: Sandbox, from: &str, to: &str) -> Sandbox {
+pub(crate) fn with_lock(sandbox: Sandbox, from: &str, to: &str) -> Sandbox {
     let path = sandbox.path().join("deadweight.lock");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(from), "{from} is not in\n{text}");
     sandbox.file("deadweight.lock", text.replacen(from, to, 1))
 }
 
-fn gate(sandbox: &Sandbox) -> String {
+pub(crate) fn gate(sandbox: &Sandbox) -> String {
     sandbox.run(&["gate", "house.json"])
 }
 
@@ -139,7 +139,7 @@ fn an_entry_that_was_raised_by_hand() {
 }
 
 /// A scripted server with instructions.
-fn house(instructions: &str) -> Script {
+pub(crate) fn house(instructions: &str) -> Script {
     let mut script = Script::named("house").tool("open_door");
     script.instructions = Some(instructions.to_owned());
     script
@@ -267,7 +267,7 @@ fn calls_that_cannot_be_meant() {
     assert_run!(Sandbox::new().run(&["gate", "-h"]));
 }
 
-fn git(sandbox: &Sandbox, args: &[&str]) {
+pub(crate) fn git(sandbox: &Sandbox, args: &[&str]) {
     let mut git = Command::new("git");
     git.current_dir(sandbox.path()).env("HOME", sandbox.path()).args([
         "-c",
@@ -332,32 +332,19 @@ fn the_order_of_the_list_is_no_matter() {
 }
 
 #[test]
-fn the_faults_of_other_gates() {
-    // The same name twice, special tokens, a boolean schema: measured, pinned, held.
-    let odd = json!({"tools": [
-        {"name": "twice", "description": "<|endoftext|> one", "inputSchema": true},
-        {"name": "twice", "description": "two", "inputSchema": {"type": "object"}},
-    ]});
-    for estimator in ["calibrated", "o200k"] {
-        let sandbox = Sandbox::new().file("odd.json", odd.to_string());
-        let pinned = sandbox.run(&["gate", "--update", "odd.json", "--estimator", estimator]);
-        assert!(pinned.starts_with("exit: 0"), "{pinned}");
-        let held = sandbox.run(&["gate", "odd.json"]);
-        assert!(held.starts_with("exit: 0"), "{held}");
+fn every_refusal_has_its_text_here() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots");
+    let mut texts = String::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name().unwrap().to_str().unwrap().starts_with("it__gate__") {
+            texts.push_str(&std::fs::read_to_string(path).unwrap());
+        }
     }
-    // Pages: all of them are held, not the first one.
-    let page = |names: [&str; 2], next: Option<Value>| {
-        let tools = names.map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).to_vec();
-        Page { tools, next, ..Page::default() }
-    };
-    let pages = Script::named("paged").page(page(["a", "b"], Some(json!("2")))).page(page(["c", "d"], None));
-    let sandbox = Sandbox::new().script("s.json", &pages);
-    let pinned = sandbox.run(&["gate", "--update", "--", server(), "@s.json"]);
-    assert!(pinned.contains("4 tools"), "{pinned}");
-    // A cursor that never ends is not measured, with the code for that and not the one for a budget.
-    let mut endless = Script::named("paged").tool("a");
-    endless.endless = Some(Endless { new_tools: 1 });
-    let sandbox = sandbox.script("s.json", &endless);
-    let refused = sandbox.run(&["gate", "--", server(), "@s.json"]);
-    assert!(refused.starts_with("exit: 3"), "{refused}");
+    for reason in deadweight_gate::Reason::ALL {
+        let told = texts.lines().any(|line| line.contains(&format!("REFUSED  {reason} ")))
+            || texts.lines().any(|line| line.contains(&format!("error: {reason} ")))
+            || (*reason == deadweight_gate::Reason::Unmeasured && texts.contains("\n  UNMEASURED  "));
+        assert!(told, "no snapshot shows how {reason} refuses");
+    }
 }

@@ -7,6 +7,9 @@
 mod sandbox;
 mod errors;
 mod gate;
+mod gate_faults;
+mod gate_harm;
+mod gate_places;
 mod lists;
 mod memory;
 mod requests;

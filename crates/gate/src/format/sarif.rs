@@ -22,7 +22,8 @@ pub fn sarif(report: &Report, lock: &str, version: &str) -> String {
     let results: Vec<Value> = failed(report)
         .map(|check| {
             // Whole names: two that are cut to the same are two results.
-            let about = [&check.subject.server, &check.subject.name].map(|part| part.as_deref().unwrap_or_default());
+            let about: Vec<&str> =
+                [&check.subject.server, &check.subject.name].into_iter().flatten().map(String::as_str).collect();
             let name = check.reason.map_or("", |reason| reason.name());
             json!({
                 "ruleId": name,

@@ -104,7 +104,11 @@ pub(crate) fn footprints(args: &Footprint, measured: Measured) -> Result<Exit, T
             _ => out.push(text_memory::memory(report, &listed, &view)),
         }
     }
-    exit::print(&out.join(if args.json { "" } else { "\n" }))?;
+    if args.json {
+        exit::print(&out.join(""))?
+    } else {
+        exit::print_told(&out.join("\n"))?
+    }
     if let Some((file, sections)) = page {
         write_page(args, file, &sections).unwrap_or_else(|trouble| troubles.push(trouble));
     }
@@ -133,7 +137,11 @@ pub(crate) fn comparison(args: &Footprint, base: &Measured, now: &Measured) -> R
             false => text_compare::compare(&report, unlisted, hidden, &view(args)),
         }
     };
-    exit::print(&out)?;
+    if args.json {
+        exit::print(&out)?
+    } else {
+        exit::print_told(&out)?
+    }
     if let Some((file, section)) = page {
         write_page(args, file, &[section])?;
     }

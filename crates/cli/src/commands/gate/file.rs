@@ -59,31 +59,69 @@ impl LockFile {
             .attempt(super::output::first_command(args))
     }
 
-    /// Writes the lock beside its place and moves it there; answers whether its text is another one.
+    /// Writes the lock beside its place and moves it there; answers whether its text is another one. What
+    /// somebody else wrote meanwhile is not written over.
     pub(super) fn write(&self, text: &str) -> Result<bool, Trouble> {
         if self.text() == Some(text) {
             return Ok(false);
         }
-        // A link stays a link: what it points to is written.
-        let target = std::fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let folder =
-            target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let draft = folder.join(format!(".{name}.{}", std::process::id()));
-        let written = std::fs::File::create(&draft)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| match std::fs::metadata(&target) {
-                Ok(metadata) => std::fs::set_permissions(&draft, metadata.permissions()),
-                Err(_) => Ok(()),
-            })
-            .and_then(|()| std::fs::rename(&draft, &target));
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&draft);
+        let fail = |error: &io::Error| {
             Trouble::unmeasured("the lock could not be written; it is as it was")
                 .at("lock", self.shown())
                 .at("system", error.to_string())
                 .attempt("name a file with --lock in a directory that may be written to")
-        })?;
-        Ok(true)
+        };
+        let target = followed(&self.path);
+        let (draft, mut file) = draft(&target).map_err(|error| fail(&error))?;
+        let written = file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .and_then(|()| match std::fs::metadata(&target) {
+                Ok(metadata) => std::fs::set_permissions(&draft, metadata.permissions()),
+                Err(_) => Ok(()),
+            })
+            .map_err(|error| fail(&error))
+            .and_then(|()| self.unchanged(&target))
+            .and_then(|()| std::fs::rename(&draft, &target).map_err(|error| fail(&error)));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&draft);
+        }
+        written.map(|()| true)
+    }
+
+    /// Whether the lock still is what was read before the servers were asked, which takes its time.
+    fn unchanged(&self, target: &Path) -> Result<(), Trouble> {
+        let now = std::fs::read(target).ok();
+        if now.as_deref() == self.text().map(str::as_bytes) {
+            return Ok(());
+        }
+        Err(Trouble::unmeasured("the lock was changed while the servers were asked; it was not written over")
+            .at("lock", self.shown())
+            .attempt("run the update again"))
+    }
+}
+
+/// What a path leads to: a link stays a link, and what it points to is written, there or not yet.
+fn followed(path: &Path) -> PathBuf {
+    if let Ok(real) = std::fs::canonicalize(path) {
+        return real;
+    }
+    match std::fs::read_link(path) {
+        Ok(link) => path.parent().unwrap_or(Path::new("")).join(link),
+        Err(_) => path.to_owned(),
+    }
+}
+
+/// A new file beside `target`; one that is there already is left alone.
+fn draft(target: &Path) -> io::Result<(PathBuf, std::fs::File)> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let mut attempt = 0u8;
+    loop {
+        let draft = folder.join(format!(".{name}.{}.{attempt}", std::process::id()));
+        match std::fs::File::create_new(&draft) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < u8::MAX => attempt += 1,
+            outcome => return outcome.map(|file| (draft, file)),
+        }
     }
 }

@@ -8,6 +8,7 @@ mod surfaces;
 
 use crate::args::Gate;
 use crate::exit::{Exit, Trouble};
+use crate::render::harmless::cut_middle;
 use crate::settings;
 use crate::target::gather;
 use deadweight_estimate::Estimator;
@@ -62,7 +63,13 @@ fn repin(args: &Gate, file: &LockFile) -> Result<Exit, Trouble> {
     let id = estimator.id().to_string();
     let updated = match update(lock, &measured, &id, args.reason.as_deref()) {
         Ok(updated) => updated,
-        Err(NoReason { raised }) => return Err(no_reason(args, &raised)),
+        Err(NoReason { raised }) => {
+            // What would have moved, which is what the reason is asked for.
+            if let (Some(old), Ok(wanted)) = (lock, update(lock, &measured, &id, Some("…"))) {
+                output::unwritten(args, old, &wanted, &*estimator)?;
+            }
+            return Err(no_reason(args, &raised));
+        }
     };
     let text =
         deadweight_lock::update(file.text(), &updated.lock).map_err(|error| broken(&args.lock, &error))?;
@@ -92,7 +99,12 @@ fn estimator(name: &str, file: &LockFile, args: &Gate) -> Result<Box<dyn Estimat
 
 fn no_reason(args: &Gate, raised: &[String]) -> Trouble {
     const SHOWN: usize = 12;
-    let mut list = raised.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n");
+    let mut list = raised
+        .iter()
+        .take(SHOWN)
+        .map(|name| cut_middle(name, 100).into_owned())
+        .collect::<Vec<_>>()
+        .join("\n");
     if raised.len() > SHOWN {
         list.push_str(&format!("\nand {} more", raised.len() - SHOWN));
     }

@@ -8,7 +8,9 @@ use crate::target::gather;
 use deadweight_estimate::Estimator;
 use deadweight_gate::{Reason, Report, Update, Verdict, compare, format};
 use deadweight_lock::Lock;
+use deadweight_mcp::harmless::word;
 use std::io::Write;
+use std::path::Path;
 
 /// Prints a report in the form that was asked for, and says how the command ends.
 pub(super) fn report(args: &Gate, report: &Report, troubles: &[Trouble]) -> Result<Exit, Trouble> {
@@ -19,13 +21,15 @@ pub(super) fn report(args: &Gate, report: &Report, troubles: &[Trouble]) -> Resu
         GateFormat::Text => text::report(report, &lock, fix.as_ref(), args.global.quiet, Screen::of_stdout()),
         GateFormat::Json => crate::render::json::text(report, false),
         GateFormat::Markdown => format::markdown(report, command.as_deref()),
-        GateFormat::Sarif => format::sarif(report, &lock, env!("CARGO_PKG_VERSION")),
+        GateFormat::Sarif => format::sarif(report, &in_repository(args), env!("CARGO_PKG_VERSION")),
         GateFormat::Junit => format::junit(report),
-        GateFormat::Github => format::github(report, &lock),
+        GateFormat::Github => format::github(report, &in_repository(args)),
     };
-    exit::print(&out)?;
     if args.format() == GateFormat::Text {
-        in_actions(report, &lock, command.as_deref())?;
+        exit::print_told(&out)?;
+        in_actions(args, report, command.as_deref())?;
+    } else {
+        exit::print(&out)?;
     }
     troubles.iter().for_each(Trouble::print);
     Ok(match report.verdict {
@@ -36,14 +40,40 @@ pub(super) fn report(args: &Gate, report: &Report, troubles: &[Trouble]) -> Resu
 }
 
 /// In GitHub Actions annotations and the step summary come by themselves.
-fn in_actions(report: &Report, lock: &str, fix: Option<&str>) -> Result<(), Trouble> {
+fn in_actions(args: &Gate, report: &Report, fix: Option<&str>) -> Result<(), Trouble> {
     let Some(actions) = settings::github_actions() else { return Ok(()) };
-    exit::print(&format::github(report, &actions.in_repository(lock)))?;
+    exit::print(&format::github(report, &in_repository(args)))?;
     if let Some(summary) = actions.summary {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&summary);
         let text = format::markdown(report, fix);
         if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
             exit::note(&format!("the step summary could not be written: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// The lock's path as the repository has it: what annotations and SARIF name. Outside of Actions the command
+/// is taken to be run at the root.
+fn in_repository(args: &Gate) -> String {
+    let known = settings::github_actions().and_then(|actions| actions.in_repository(&args.lock));
+    known.unwrap_or_else(|| {
+        let directory = args.global.directory.as_deref().unwrap_or(Path::new(""));
+        directory.join(&args.lock).display().to_string().replace('\\', "/")
+    })
+}
+
+/// Shows a person what an update would have moved, had it a reason.
+pub(super) fn unwritten(
+    args: &Gate,
+    old: &Lock,
+    update: &Update,
+    estimator: &dyn Estimator,
+) -> Result<(), Trouble> {
+    if args.format() == GateFormat::Text && !args.global.quiet {
+        let movement = compare(old, &update.lock, estimator);
+        if let Some(table) = text::movements(&movement, Screen::of_stdout()) {
+            exit::print_told(&table)?;
         }
     }
     Ok(())
@@ -77,7 +107,11 @@ pub(super) fn updated(
             return Err(Trouble::usage("--update reports in text or JSON").attempt("leave out --format"));
         }
     };
-    exit::print(&out)?;
+    if args.format() == GateFormat::Text {
+        exit::print_told(&out)?
+    } else {
+        exit::print(&out)?
+    }
     Ok(Exit::Done)
 }
 
@@ -144,13 +178,13 @@ fn words(args: &Gate, own: &[&str]) -> String {
         out.push_str(word);
     }
     if let Some(directory) = &args.global.directory {
-        out.push_str(&format!(" -C {}", directory.display()));
+        out.push_str(&format!(" -C {}", word(&directory.to_string_lossy())));
     }
     if args.lock.as_os_str() != deadweight_lock::LOCK_FILE {
-        out.push_str(&format!(" --lock {}", args.lock.display()));
+        out.push_str(&format!(" --lock {}", word(&args.lock.to_string_lossy())));
     }
     for label in &args.only {
-        out.push_str(&format!(" --only {label}"));
+        out.push_str(&format!(" --only {}", word(label)));
     }
     if let Some(estimator) = &args.estimator {
         out.push_str(&format!(" --estimator {estimator}"));
