@@ -337,3 +337,33 @@ fn fields(tool: &Tool) -> impl Iterator<Item = (Field, &str)> {
         [(Field::ArgumentName, argument.name.as_str()), (Field::ArgumentDescription, &argument.description)]
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_takes_no_room() {
+        let mut index = Index::new();
+        let tool = |round: usize, number: usize| Tool {
+            id: format!("{round}-{number}"),
+            server: format!("server{round}"),
+            name: format!("name{round}x{number}"),
+            description: format!("described{round}y{number} in words{round}z{number}"),
+            arguments: Vec::new(),
+        };
+        let room = |index: &Index| {
+            let shapes: usize = index.shapes.values().map(Vec::len).sum();
+            (index.stems.bound(), index.postings.len(), shapes, index.servers.bound(), index.entries.len())
+        };
+        let mut first = None;
+        for round in 0..50 {
+            index.replace(&format!("server{round}"), &[tool(round, 0), tool(round, 1), tool(round, 2)]);
+            let room = room(&index);
+            assert_eq!(*first.get_or_insert(room), room, "in round {round}");
+            assert_eq!(index.forget(&format!("server{round}")), 3);
+        }
+        assert_eq!(index.shapes.len(), 0);
+        assert!(index.postings.iter().all(|postings| postings.capacity() == 0));
+    }
+}
