@@ -50,16 +50,21 @@ pub(super) fn run() -> Result<bool> {
         "pricing a dump of {TOOLS} tools, {} bytes; whole process, medians of {RUNS} runs",
         size
     ));
-    print(format_args!("  {:12} {:>8.2} ms", "(--version)", millis(median(floor))));
+    let fastest = |times: &[Duration]| millis(times.iter().min().copied().unwrap_or_default());
+    print(format_args!("  {:12} {:>9} {:>9} {:>10}", "", "median", "fastest", "memory"));
+    let quickest = fastest(&floor);
+    print(format_args!("  {:12} {:>6.2} ms {:>6.2} ms", "(--version)", millis(median(floor)), quickest));
     let mut held = true;
     for (bar, times) in BARS.iter().zip(times) {
+        let quickest = fastest(&times);
         let (took, memory) = (median(times), peak_memory(&command(bar.estimator))?);
         let holds = took < bar.time && memory < bar.memory;
         held &= holds;
         print(format_args!(
-            "  {:12} {:>8.2} ms {:>6.1} MiB   {} {:.0} ms and {} MiB",
+            "  {:12} {:>6.2} ms {:>6.2} ms {:>6.1} MiB   {} {:.0} ms and {} MiB",
             bar.estimator,
             millis(took),
+            quickest,
             memory as f64 / MIB as f64,
             verdict(holds),
             millis(bar.time),
