@@ -145,6 +145,7 @@ fn failure(
         reason: reason.scrubbed(scrub),
         stderr,
         stdout,
+        stray_answers: meter.stray_answers(),
     }
 }
 

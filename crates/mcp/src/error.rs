@@ -33,8 +33,10 @@ pub struct Failure {
     pub reason: Reason,
     /// The last lines the server wrote to standard error.
     pub stderr: Vec<String>,
-    /// The first lines on standard output that are not protocol.
+    /// The first lines on standard output that are not protocol; over HTTP, what came in their place.
     pub stdout: Vec<String>,
+    /// Answers that came to requests that were never made, as when a server numbers them its own way.
+    pub stray_answers: usize,
 }
 
 impl Deref for ListError {
@@ -67,7 +69,7 @@ pub enum Reason {
     },
     /// The working directory does not exist.
     NoWorkingDirectory {
-        /// The directory.
+        /// The directory, as it may be shown.
         cwd: PathBuf,
     },
     /// The operating system refused to start the program for another reason.
@@ -173,6 +175,16 @@ pub enum Reason {
         /// What the network said.
         detail: String,
     },
+    /// What came back is no whole answer of HTTP.
+    BadHttp {
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// An answer that is compressed, which was not asked for.
+    Compressed {
+        /// With what (`Content-Encoding`), harmless to print.
+        encoding: String,
+    },
     /// The server wants a login (HTTP 401).
     LoginNeeded {
         /// Where it describes how to log in (`resource_metadata` of `WWW-Authenticate`).
@@ -261,6 +273,8 @@ impl Reason {
             Self::BadUrl { .. } => "bad_url",
             Self::BadHeader { .. } => "bad_header",
             Self::Unreachable { .. } => "unreachable",
+            Self::BadHttp { .. } => "bad_http",
+            Self::Compressed { .. } => "compressed",
             Self::LoginNeeded { .. } => "login_needed",
             Self::HttpStatus { .. } => "http_status",
             Self::RedirectedElsewhere { .. } => "redirected_elsewhere",
@@ -287,6 +301,7 @@ impl Reason {
             | Self::InvalidJson { excerpt: text, .. }
             | Self::Malformed { detail: text, .. }
             | Self::Unreachable { detail: text }
+            | Self::BadHttp { detail: text }
             | Self::RedirectedElsewhere { to: text }
             | Self::ForeignEndpoint { endpoint: text }
             | Self::LoginNeeded { resource_metadata: Some(text), .. } => *text = scrub(text),
@@ -417,6 +432,7 @@ impl Failure {
                 counted(*tools, "tool")
             ),
             Reason::ServerError { method, code, message } => {
+                let message = if message.is_empty() { "no message" } else { message };
                 format!("{server} answered `{method}` with error {code}: {message}")
             }
             Reason::UnsupportedProtocol { supported } => {
@@ -427,6 +443,10 @@ impl Failure {
             Reason::BadUrl { detail } => format!("the URL of {server} cannot be used: {detail}"),
             Reason::BadHeader { name } => format!("the header `{name}` for {server} cannot be sent"),
             Reason::Unreachable { detail } => format!("no connection to {server}: {detail}"),
+            Reason::BadHttp { detail } => format!("{server} gave no whole HTTP answer: {detail}"),
+            Reason::Compressed { encoding } => {
+                format!("{server} compressed its answer with {encoding}, which nobody asked for")
+            }
             Reason::LoginNeeded { credentials_sent: false, .. } => {
                 format!("{server} needs a login (HTTP 401)")
             }
@@ -489,11 +509,17 @@ impl Failure {
             Reason::Exited { .. } | Reason::OutputClosed => {
                 "run the command by itself: an MCP server waits for input and does not end".to_owned()
             }
-            Reason::TimedOut { limit, .. } => format!(
-                "a longer wait, --timeout {}, if it is slow (a first start may download a lot); \
-                 else check that this command starts an MCP server",
-                limit.as_secs().max(1) * 2
-            ),
+            Reason::TimedOut { limit, .. } => {
+                let longer =
+                    format!("a longer wait, --timeout {}, if it is slow", limit.as_secs().max(1) * 2);
+                match self.remote {
+                    true => format!("{longer}; else check that an MCP server listens at this address"),
+                    false => format!(
+                        "{longer} (a first start may download a lot); \
+                         else check that this command starts an MCP server"
+                    ),
+                }
+            }
             Reason::LoginNeeded { credentials_sent: false, .. } => {
                 "log in with a client that can, and pass its token: --header 'Authorization: Bearer TOKEN'"
                     .to_owned()
@@ -508,17 +534,30 @@ impl Failure {
                 "check the path: MCP endpoints often end in /mcp or /sse".to_owned()
             }
             Reason::HttpStatus { status: 429 | 500..=599, .. } => "again later".to_owned(),
-            Reason::RedirectedElsewhere { to } => format!("if you trust that address: --url {to}"),
+            Reason::RedirectedElsewhere { to } if !to.contains('…') && to.contains("://") => {
+                format!("if you trust that address: --url {to}")
+            }
+            Reason::RedirectedElsewhere { .. } => "if you trust that address, name it with --url".to_owned(),
             Reason::Unreachable { detail } if detail.contains("certificate") => {
                 "trust its issuer: add it to the system's certificates, or name it in SSL_CERT_FILE"
                     .to_owned()
             }
             Reason::Unreachable { .. } => "check that the server runs, and its address and port".to_owned(),
+            Reason::BadHttp { .. } => {
+                "check the address: http or https, host, port; what listens there may be no web server"
+                    .to_owned()
+            }
+            Reason::Compressed { .. } => {
+                "a newer version of the server, or of the proxy before it".to_owned()
+            }
             Reason::UnsetVariable { name, .. } => {
                 format!("export {name}=…, or write a default: ${{{name}:-…}}")
             }
             Reason::NeedsInput { .. } => {
                 "write ${VARIABLE} instead, and set that in the environment".to_owned()
+            }
+            Reason::Malformed { page: None, .. } if self.remote => {
+                "check that an MCP server listens at this address".to_owned()
             }
             Reason::Malformed { page: None, .. } => "check that this command starts an MCP server".to_owned(),
             Reason::BadUrl { .. } => "an address such as https://host/mcp".to_owned(),
@@ -553,8 +592,19 @@ impl Failure {
             _ => text,
         };
         let origin = self.origin.as_ref().map(|origin| crate::harmless::line(&origin.to_string()));
+        let stray = match self.stray_answers {
+            0 => String::new(),
+            count => format!("{} with an id that no request had", counted(count, "answer")),
+        };
+        let (label, noise) = match &self.reason {
+            // There it is the answer that is shown already.
+            Reason::HttpStatus { .. } | Reason::NotMcp { .. } => ("", Vec::new()),
+            _ if self.remote => ("also sent", self.stdout.clone()),
+            _ => ("stdout", self.stdout.clone()),
+        };
         text.with("file", origin.unwrap_or_default())
-            .with_lines("stdout", self.stdout.clone())
+            .with("got", stray)
+            .with_lines(label, noise)
             .with_lines("stderr", self.stderr.clone())
             .with("try", self.advice())
     }

@@ -55,6 +55,11 @@ impl fmt::Display for Explained {
     }
 }
 
+/// What the operating system said, without its number, which helps nobody.
+pub(crate) fn system(error: &std::io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

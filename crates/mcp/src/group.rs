@@ -164,7 +164,7 @@ pub fn end_all(grace: Duration) {
     }
 }
 
-/// Waits until this process is told to end by SIGINT, SIGTERM or SIGHUP, and returns the signal's number.
+/// Waits until this process is told to end by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and returns the signal's number.
 /// The caller then calls [`end_all`] and exits with 128 + that number.
 ///
 /// # Errors
@@ -175,10 +175,12 @@ pub async fn told_to_end() -> io::Result<i32> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
+    let mut quit = signal(SignalKind::quit())?;
     Ok(tokio::select! {
         _ = interrupt.recv() => SignalKind::interrupt(),
         _ = terminate.recv() => SignalKind::terminate(),
         _ = hangup.recv() => SignalKind::hangup(),
+        _ = quit.recv() => SignalKind::quit(),
     }
     .as_raw_value())
 }

@@ -36,4 +36,4 @@ pub use explain::Explained;
 pub use group::{end_all, told_to_end};
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
 pub use spec::{Origin, ServerSpec, Transport};
-pub use text::Text;
+pub use text::{Folder, Text};

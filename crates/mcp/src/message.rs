@@ -214,6 +214,21 @@ pub(crate) fn message_within(bytes: &[u8]) -> Option<usize> {
     memchr::memmem::find(bytes, b"{\"jsonrpc\"").filter(|at| *at > 0)
 }
 
+/// What a line of noise tells of messages that are not framed as MCP has it over standard streams, one on each
+/// line: they never end there, and would be waited for in vain.
+pub(crate) fn framing(line: &[u8]) -> Option<&'static str> {
+    let line = line.trim_ascii();
+    if let Some((name, length)) = line.split_at_checked(b"content-length:".len())
+        && name.eq_ignore_ascii_case(b"content-length:")
+        && length.trim_ascii().iter().all(u8::is_ascii_digit)
+    {
+        return Some(
+            "it sends `Content-Length` headers, as language servers do; MCP has one message on each line",
+        );
+    }
+    line.starts_with(b"\"jsonrpc\"").then_some("it spreads a message over several lines; MCP has one on each")
+}
+
 fn classify(
     bytes: &Bytes,
     document: Document<'_, '_>,
@@ -257,11 +272,12 @@ fn classify_one(bytes: &Bytes, message: Value<'_, '_>, waiting: Option<&Request>
     }))
 }
 
-/// Some servers write the id back as a string; an error without an id can only be about the one request
-/// under way.
+/// Some servers write the id back as a string, or as a number with a fraction; an error without an id can only
+/// be about the one request under way.
 fn is_answer_to(id: Option<Value<'_, '_>>, error: bool, own: u64) -> bool {
     match id {
-        Some(id) => id.as_u64() == Some(own) || id.as_str().is_some_and(|text| text.parse() == Ok(own)),
+        Some(id) if id.kind() == Kind::Number => id.raw().parse() == Ok(own as f64),
+        Some(id) => id.as_str().is_some_and(|text| text.parse() == Ok(own)),
         None => error,
     }
 }
@@ -283,7 +299,8 @@ fn read_error(error: Value<'_, '_>) -> RpcError {
     RpcError {
         // Codes are small integers; some servers write them with a fraction.
         code: code as i64,
-        message: string(error.get("message")).unwrap_or_default(),
+        // Some servers send a string where the object should be.
+        message: string(error.get("message")).or_else(|| string(Some(error))).unwrap_or_default(),
         supported: strings(error.get("data").and_then(|data| data.get("supported"))),
     }
 }
@@ -433,6 +450,12 @@ mod tests {
         let broken = read(&mut Parser::new(), &bytes, None);
         assert!(matches!(broken, Err(NoMessage::Broken { offset: 34, utf8: true, .. })), "{broken:?}");
         assert_eq!(message_within(b"Starting... {\"jsonrpc\":1}"), Some(12));
+        for framed in [&b"Content-Length: 12\r"[..], b"content-length:7", b"  \"jsonrpc\": \"2.0\","] {
+            assert!(framing(framed).is_some());
+        }
+        for talk in [&b"Content-Length is 7"[..], b"Content-Length: 7 bytes", b"{", b"", b"jsonrpc ready"] {
+            assert_eq!(framing(talk), None);
+        }
     }
 
     #[test]

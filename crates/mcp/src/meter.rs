@@ -140,6 +140,10 @@ impl<'a> Meter<'a> {
         self.with(|state| state.stray_answers += 1);
     }
 
+    pub(crate) fn stray_answers(&self) -> usize {
+        self.with(|state| state.stray_answers)
+    }
+
     pub(crate) fn anomaly(&self, anomaly: Anomaly) {
         self.with(|state| {
             if !state.other.contains(&anomaly) {

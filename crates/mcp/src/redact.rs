@@ -105,7 +105,8 @@ pub(crate) fn hide_in_url(url: &str) -> String {
 }
 
 /// The same text with every occurrence of one of `secrets` replaced by `…`. Short ones are left: hiding
-/// each `1` of a text would hide the text.
+/// each `1` of a text would hide the text. Where `…` says that the text was cut, what is left there of a secret
+/// that the cut went through is hidden too.
 #[cfg(feature = "client")]
 pub(crate) fn scrub(text: &str, secrets: &[&str]) -> String {
     let mut out = text.to_owned();
@@ -114,7 +115,26 @@ pub(crate) fn scrub(text: &str, secrets: &[&str]) -> String {
             out = out.replace(secret, "…");
         }
     }
+    if let Some(kept) = out.strip_suffix('…') {
+        let begun = longest(secrets, |secret, at| kept.ends_with(&secret[..at]).then_some(at));
+        out = format!("{}…", &kept[..kept.len() - begun]);
+    }
+    if let Some(kept) = out.strip_prefix('…') {
+        let ended =
+            longest(secrets, |secret, at| kept.starts_with(&secret[at..]).then_some(secret.len() - at));
+        out = format!("…{}", &kept[ended..]);
+    }
     out
+}
+
+/// The longest part of a secret that `part` finds, in bytes; it is asked with each place where one can be cut.
+#[cfg(feature = "client")]
+fn longest(secrets: &[&str], part: impl Fn(&str, usize) -> Option<usize>) -> usize {
+    let long = secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
+    let parts = long.flat_map(|secret| {
+        secret.char_indices().skip(1).filter_map(|(at, _)| part(secret, at)).collect::<Vec<_>>()
+    });
+    parts.max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -148,5 +168,12 @@ mod tests {
     #[test]
     fn secrets_are_scrubbed_from_foreign_text() {
         assert_eq!(scrub("bad key hunter22!", &["hunter22", "y"]), "bad key …!");
+        for cut in 1.."hunter22".len() {
+            let (begun, ended) = "hunter22".split_at(cut);
+            assert_eq!(scrub(&format!("bad key {begun}…"), &["hunter22"]), "bad key …");
+            assert_eq!(scrub(&format!("…{ended} is bad"), &["hunter22"]), "… is bad");
+        }
+        assert_eq!(scrub("…", &["hunter22"]), "…");
+        assert_eq!(scrub("a whole line", &["hunter22"]), "a whole line");
     }
 }

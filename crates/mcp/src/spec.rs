@@ -1,6 +1,6 @@
 //! What to ask: a server, how to reach it, and where that was written down.
 
-use crate::text::Text;
+use crate::text::{Folder, Text};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub enum Transport {
         /// Environment variables set on top of those of this process.
         env: Vec<(String, Text)>,
         /// Its working directory; that of this process if absent.
-        cwd: Option<PathBuf>,
+        cwd: Option<Folder>,
     },
     /// Streamable HTTP; falls back to [`Transport::Sse`] where the server only speaks that.
     Http {

@@ -1,6 +1,7 @@
 //! Text that may hold a secret: what is used, and what may be shown of it.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// A string with two faces: the value that is used, and what a person may see of it.
 ///
@@ -61,6 +62,42 @@ impl fmt::Display for Text {
 impl fmt::Debug for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.shown(), f)
+    }
+}
+
+/// A folder whose path may hold a secret: where it is, and what may be shown of that.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Folder {
+    path: PathBuf,
+    shown: Option<PathBuf>,
+}
+
+impl Folder {
+    /// The folder that `text` names from `base`.
+    pub fn below(base: &Path, text: &Text) -> Self {
+        Self { path: base.join(text.reveal()), shown: text.is_hidden().then(|| base.join(text.shown())) }
+    }
+
+    /// Where it is. Never print it.
+    pub fn reveal(&self) -> &Path {
+        &self.path
+    }
+
+    /// What may be shown of it.
+    pub fn shown(&self) -> &Path {
+        self.shown.as_deref().unwrap_or(&self.path)
+    }
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.shown(), f)
+    }
+}
+
+impl<P: Into<PathBuf>> From<P> for Folder {
+    fn from(path: P) -> Self {
+        Self { path: path.into(), shown: None }
     }
 }
 

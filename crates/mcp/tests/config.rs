@@ -31,7 +31,8 @@ fn told(config: &Config) -> Vec<String> {
                 Transport::Stdio { command, args, env, cwd } => {
                     let args: String = args.iter().map(|arg| format!(" {}", arg.reveal())).collect();
                     let env: String = env.iter().map(pair).collect();
-                    let cwd = cwd.as_ref().map(|cwd| format!(" in {}", cwd.display())).unwrap_or_default();
+                    let cwd =
+                        cwd.as_ref().map(|cwd| format!(" in {}", cwd.reveal().display())).unwrap_or_default();
                     format!("stdio {}{args}{env}{cwd}", command.reveal())
                 }
                 Transport::Http { url, headers } => {
@@ -333,4 +334,28 @@ proptest! {
         let expected: Vec<String> = names.iter().enumerate().map(|(index, name)| format!("{name}:{} stdio x {value}", index + 3)).collect();
         prop_assert_eq!(told(&config), expected);
     }
+}
+
+#[test]
+fn of_a_key_that_is_given_twice_the_last_counts() {
+    let text = r#"{"mcpServers":{"a":{"command":"x"},"b":{"command":"y"},"\u0061":{"command":"z"}}}"#;
+    let config = parsed(text, "mcp.json").unwrap();
+    assert_eq!(told(&config), ["b:1 stdio y", "a:1 stdio z"]);
+}
+
+#[test]
+fn values_in_paths_are_never_printed() {
+    let text = r#"{"mcpServers":{
+        "a":{"command":"no-such-program","cwd":"/no/${TOKEN}"},
+        "b":{"command":"x","envFile":"${TOKEN}/env"}}}"#;
+    let config = parsed(text, "/p/mcp.json").unwrap();
+    let [Server::Ready(a), Server::Faulty(b)] = [&config.servers[0].server, &config.servers[1].server] else {
+        panic!("{config:?}")
+    };
+    let Transport::Stdio { cwd: Some(cwd), .. } = &a.transport else { panic!("{a:?}") };
+    assert_eq!(cwd.reveal(), Path::new("/no").join(SECRET));
+    assert_eq!(cwd.shown(), Path::new("/no/${TOKEN}"));
+    let told = b.explain().to_string();
+    assert!(told.contains("its env file `/p/${TOKEN}/env` cannot be read: no such file"), "{told}");
+    assert!(!format!("{config:?}{told}").contains(SECRET));
 }

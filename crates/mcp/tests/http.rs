@@ -431,3 +431,65 @@ async fn silence_ends_at_the_timeout() {
         );
     }
 }
+
+/// An address that answers every connection with the same bytes, after it has read a request.
+fn canned(answer: &'static [u8]) -> String {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.unwrap();
+            let mut read = Vec::new();
+            while !read.ends_with(b"}") {
+                let mut some = [0; 1024];
+                match connection.read(&mut some).unwrap_or(0) {
+                    0 => break,
+                    count => read.extend(&some[..count]),
+                }
+            }
+            let _ = connection.write_all(answer);
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn answers_that_are_no_whole_http_are_told_from_no_connection() {
+    for answer in [
+        &b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"[..],
+        b"HTTP/1.1 200 OK\r\nContent-Type: a\x1b[31m\r\n\r\n",
+        b"SSH-2.0-server\r\n",
+        b"",
+    ] {
+        let error = ask_at(canned(answer)).await.unwrap_err();
+        assert!(matches!(error.reason, Reason::BadHttp { .. }), "{error:?}");
+        assert!(!error.explain().to_string().contains('\u{1b}'), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_answer_says_so_and_shows_no_rubbish() {
+    for answer in [
+        &b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"[..],
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00",
+    ] {
+        let error = ask_at(canned(answer)).await.unwrap_err();
+        assert_eq!(error.reason, Reason::Compressed { encoding: "gzip".into() });
+    }
+    let binary = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\n\x89PNG";
+    let error = ask_at(canned(binary)).await.unwrap_err();
+    let content_type = "image/png".to_owned();
+    assert_eq!(error.reason, Reason::NotMcp { content_type, excerpt: String::new() });
+}
+
+#[tokio::test]
+async fn what_was_said_is_shown_once_and_not_as_standard_output() {
+    let body = r#"{"error":"nope"}"#.to_owned();
+    let fixed = Fixed { status: 500, content_type: "application/json".into(), body };
+    let server =
+        start(HttpScript { fixed: [("initialize".to_owned(), fixed)].into(), ..HttpScript::default() });
+    let told = ask(&server).await.unwrap_err().explain().to_string();
+    assert_eq!(told.matches("nope").count(), 1, "{told}");
+    assert!(!told.contains("stdout"), "{told}");
+}

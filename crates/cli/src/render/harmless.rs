@@ -8,21 +8,40 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// text by direction does not draw the numbers behind it into the name.
 const LEFT_TO_RIGHT_MARK: char = '\u{200e}';
 
-/// `text` with every character that acts instead of being seen written out (`\n`, `\x1b`, `\u{202e}`).
-/// Letters of every script, emoji and their joiners stay as they are.
+/// The longest that a name is drawn, in columns, where the screen asks for no less.
+const LONGEST_NAME: usize = 160;
+
+/// How many marks may sit on one letter, or joiners follow each other. Scripts need four or five.
+const MARKS: usize = 8;
+
+/// `text` with every character that acts instead of being seen written out (`\n`, `\x1b`, `\u{202e}`), and so the
+/// marks that are piled up on one letter. Letters of every script, emoji and their joiners stay as they are.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(acts) {
+    let mut marks = 0;
+    let mut to_write_out = move |character: char| {
+        marks = if character.width() == Some(0) { marks + 1 } else { 0 };
+        acts(character) || marks > MARKS
+    };
+    if !text.chars().any(to_write_out) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        if acts(character) {
+        if to_write_out(character) {
             push_visible(&mut out, character);
         } else {
             out.push(character);
         }
     }
     Cow::Owned(out)
+}
+
+/// A name from outside, [`harmless`] and of a length that a person can read: what is longer loses its middle.
+pub(crate) fn short(text: &str) -> Cow<'_, str> {
+    match harmless(text) {
+        Cow::Borrowed(text) => cut_middle(text, LONGEST_NAME),
+        Cow::Owned(text) => Cow::Owned(cut_middle(&text, LONGEST_NAME).into_owned()),
+    }
 }
 
 /// [`harmless`] for text of several lines: line ends and tabs stay.
@@ -118,6 +137,22 @@ mod tests {
         {
             assert!(matches!(harmless(text), Cow::Borrowed(same) if same == text), "{text}");
         }
+    }
+
+    #[test]
+    fn marks_are_not_piled_up() {
+        let piled = format!("e{}x", "\u{301}".repeat(10));
+        assert_eq!(harmless(&piled), format!("e{}\\u{{301}}\\u{{301}}x", "\u{301}".repeat(8)));
+    }
+
+    #[test]
+    fn names_are_as_long_as_can_be_read() {
+        assert!(matches!(short("get_file"), Cow::Borrowed("get_file")));
+        let long = short(&"n".repeat(10_000_000)).into_owned();
+        assert_eq!((width(&long), long.contains('…')), (LONGEST_NAME, true));
+        let piled = short(&format!("e{}", "\u{301}".repeat(1_000_000))).into_owned();
+        assert!(width(&piled) <= LONGEST_NAME && piled.len() < 4 * LONGEST_NAME, "{piled}");
+        assert_eq!(short("a\nb"), "a\\nb");
     }
 
     #[test]

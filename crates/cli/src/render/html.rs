@@ -1,6 +1,6 @@
 //! One self-contained page: no scripts, nothing loaded, readable in the light, in the dark and on paper.
 
-use super::harmless::{cut_middle, harmless};
+use super::harmless::{cut_middle, harmless, short};
 use super::treemap::Rect;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -37,7 +37,7 @@ pub(crate) fn page(title: &str, sections: &[Markup]) -> String {
 
 /// A name from outside, set apart from the direction of the text around it.
 pub(crate) fn name(text: &str) -> Markup {
-    html! { bdi { code { @if text.is_empty() { "(no name)" } @else { (harmless(text)) } } } }
+    html! { bdi { code { @if text.is_empty() { "(no name)" } @else { (short(text)) } } } }
 }
 
 /// Figures in one line: a number and what it is.

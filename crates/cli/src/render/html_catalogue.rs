@@ -15,7 +15,7 @@ pub(crate) fn section(report: &CatalogueFootprint, listed: usize, window: Option
     let headline = words::headline(report, None);
     let whose = headline.first().cloned().unwrap_or_default();
     html! {
-        h1 { (super::harmless::harmless(&whose)) }
+        h1 { (super::harmless::short(&whose)) }
         p { "What " @if report.servers.len() == 1 { "this server's tools add" } @else { "these servers' tools add" } " to every request." }
         (figures(&numbers(report, window)))
         @if !report.failures.is_empty() { (failures(report)) }
@@ -94,7 +94,7 @@ fn cell(tool: &ToolFootprint, place: Rect) -> Markup {
     let (text, schema) = place.split_long(spoken);
     let detail = format!(
         "{}: {} ({} B): description {}, schema {}",
-        super::harmless::harmless(&tool.name),
+        super::harmless::short(&tool.name),
         words::tok(tool.tokens),
         thousands(tool.bytes),
         estimated(tool.description_tokens.get()),
@@ -126,7 +126,7 @@ fn sentence(report: &CatalogueFootprint) -> String {
             .count()
     };
     let first =
-        heaviest.first().map(|tool| super::harmless::harmless(&tool.name).into_owned()).unwrap_or_default();
+        heaviest.first().map(|tool| super::harmless::short(&tool.name).into_owned()).unwrap_or_default();
     let schemas = share(report.schemas.bytes, report.floor_bytes);
     let halves = match half {
         1 => format!("One tool, {first}, makes up half of the load or more."),
@@ -221,7 +221,7 @@ fn advice(report: &CatalogueFootprint) -> Markup {
                 @for anomaly in &report.anomalies {
                     li {
                         (name(if anomaly.tool.is_empty() { &anomaly.server } else { &anomaly.tool })) ": " (words::anomaly(anomaly.kind))
-                        @if let Some(detail) = &anomaly.detail { " (" (super::harmless::harmless(detail)) ")" }
+                        @if let Some(detail) = &anomaly.detail { " (" (super::harmless::short(detail)) ")" }
                     }
                 }
             }
@@ -241,7 +241,7 @@ fn advised(entry: &deadweight_footprint::advice::Advice) -> Markup {
                     @for tool in &entry.tools {
                         li {
                             (name(&tool.name)) @if tool.tokens.get() > 0 { " " (estimated(tool.tokens.get())) }
-                            @if let Some(detail) = &tool.detail { " — " (super::harmless::harmless(detail)) }
+                            @if let Some(detail) = &tool.detail { " — " (super::harmless::short(detail)) }
                         }
                     }
                 }

@@ -14,11 +14,11 @@ pub(crate) fn section(report: &Comparison) -> Markup {
     let numbers = [
         (
             estimated(report.base.tokens.get()),
-            format!("tokens on every turn: {}", super::harmless::harmless(&report.base.label)),
+            format!("tokens on every turn: {}", super::harmless::short(&report.base.label)),
         ),
         (
             estimated(report.now.tokens.get()),
-            format!("tokens on every turn: {}", super::harmless::harmless(&report.now.label)),
+            format!("tokens on every turn: {}", super::harmless::short(&report.now.label)),
         ),
         (signed(report.delta.tokens), "tokens of change".to_owned()),
     ];
@@ -26,7 +26,7 @@ pub(crate) fn section(report: &Comparison) -> Markup {
     let several = report.tools.iter().any(|tool| tool.server.is_some());
     let counts = &report.counts;
     html! {
-        h1 { (super::harmless::harmless(&report.base.label)) " → " (super::harmless::harmless(&report.now.label)) }
+        h1 { (super::harmless::short(&report.base.label)) " → " (super::harmless::short(&report.now.label)) }
         p {
             (thousands(counts.added)) " new, " (thousands(counts.removed)) " gone, " (thousands(counts.changed)) " changed, "
             (thousands(counts.unchanged)) " unchanged."

@@ -12,7 +12,7 @@ const FRAME: Rect = Rect { x: 0.0, y: 0.0, w: 1000.0, h: 520.0 };
 /// The section; `id` is unique in the page.
 pub(crate) fn section(id: &str, name_of: &str, report: &RequestFootprint, window: Option<u64>) -> Markup {
     html! {
-        h1 { (super::harmless::harmless(name_of)) }
+        h1 { (super::harmless::short(name_of)) }
         p {
             "A request of the dialect " (report.dialect)
             @if let Some(model) = &report.model { " to " (name(model)) }
@@ -97,7 +97,7 @@ fn treemap(id: &str, report: &RequestFootprint) -> Markup {
             @for (item, place) in items.iter().zip(places) {
                 @let cell = place.inset(1.0);
                 g {
-                    title { (slice) ", " (super::harmless::harmless(&item.name)) ": " (estimated(item.tokens)) " tok" }
+                    title { (slice) ", " (super::harmless::short(&item.name)) ": " (estimated(item.tokens)) " tok" }
                     (rect(cell, slice))
                     (label(cell, "", &item.name, &estimated(item.tokens)))
                 }
@@ -180,7 +180,7 @@ fn origins(report: &RequestFootprint) -> Markup {
                 tbody {
                     @for origin in &report.origins {
                         tr {
-                            th class="text" scope="row" { (super::harmless::harmless(&words::origin(&origin.origin))) }
+                            th class="text" scope="row" { (super::harmless::short(&words::origin(&origin.origin))) }
                             td { (estimated(origin.tokens.get())) } td { (words::pct(origin.pct)) }
                             td { (thousands(origin.tool_count)) } (bar(origin.content_bytes, heaviest, "tools"))
                         }
@@ -208,7 +208,7 @@ fn tools(report: &RequestFootprint) -> Markup {
                     @for tool in &report.tools {
                         tr {
                             th class="text" scope="row" { (name(&tool.name)) }
-                            td class="text" { (super::harmless::harmless(&words::origin(&tool.origin))) }
+                            td class="text" { (super::harmless::short(&words::origin(&tool.origin))) }
                             td { (estimated(tool.tokens.get())) } td { (thousands(tool.content_bytes)) }
                             td { (words::pct(tool.pct)) } td { (thousands(tool.calls)) }
                             (bar(tool.content_bytes, heaviest, "tools"))

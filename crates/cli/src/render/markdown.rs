@@ -1,6 +1,6 @@
 //! Reports as Markdown, for comments on pull requests and for documents.
 
-use super::harmless::harmless;
+use super::harmless::{harmless, short};
 use super::number::{NONE, bytes, estimated, share, signed, thousands};
 use super::words;
 use deadweight_footprint::Price;
@@ -236,7 +236,7 @@ impl Table {
 
 /// A name as code that a table cell can hold.
 pub(super) fn code(text: &str) -> String {
-    let text = harmless(text);
+    let text = short(text);
     if text.is_empty() {
         return "(no name)".to_owned();
     }

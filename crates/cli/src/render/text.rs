@@ -1,6 +1,6 @@
 //! A report on a catalogue for a terminal.
 
-use super::harmless::{closed, harmless};
+use super::harmless::{closed, harmless, short};
 use super::number::{NONE, estimated, share, thousands};
 use super::style::{BAR, DIM, FAILED, NEEDS_YOU, STRONG, paint};
 use super::table::{Cell, Column, Table, wrap};
@@ -36,7 +36,7 @@ impl View {
 
 /// A name from outside, for a table.
 pub(crate) fn name(text: &str) -> String {
-    if text.is_empty() { "(no name)".to_owned() } else { closed(harmless(text)).into_owned() }
+    if text.is_empty() { "(no name)".to_owned() } else { closed(short(text)).into_owned() }
 }
 
 /// The whole report; `hidden` is what the tools that are not listed come to.
@@ -176,13 +176,11 @@ fn advice(report: &CatalogueFootprint, view: &View) -> String {
     if view.verbose {
         for entry in &report.advice {
             out.push('\n');
-            let head = format!("{}: {}", harmless(&entry.server), words::rule(entry.rule, entry.tool_count));
+            let head = format!("{}: {}", short(&entry.server), words::rule(entry.rule, entry.tool_count));
             out.push_str(&view.sentence(&format!("{head}, {} — {}", words::tok(entry.tokens), entry.reason)));
             for tool in &entry.tools {
-                let detail = tool
-                    .detail
-                    .as_deref()
-                    .map_or_else(String::new, |detail| format!("  {}", harmless(detail)));
+                let detail =
+                    tool.detail.as_deref().map_or_else(String::new, |detail| format!("  {}", short(detail)));
                 out.push_str(&format!(
                     "    {:>7}  {}{detail}\n",
                     estimated(tool.tokens.get()),

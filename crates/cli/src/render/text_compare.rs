@@ -5,7 +5,7 @@ use super::style::{DIM, NEEDS_YOU, paint};
 use super::table::{Cell, Column, Table, wrap};
 use super::text::{View, name, paint_lines};
 use super::words;
-use crate::render::harmless::harmless;
+use crate::render::harmless::short;
 use anstyle::{AnsiColor, Style};
 use deadweight_footprint::Price;
 use deadweight_footprint::compare::{Change, Comparison, SliceChange, ToolChange};
@@ -32,8 +32,8 @@ fn headline(report: &Comparison, view: &View) -> String {
     let change = format!("{} tok", signed(report.delta.tokens));
     let line = format!(
         "{} → {} · {} → {} on every turn · {}",
-        harmless(&base.label),
-        harmless(&now.label),
+        short(&base.label),
+        short(&now.label),
         words::tok(base.tokens),
         words::tok(now.tokens),
         paint(&change, colour(report.delta.tokens).bold()),

@@ -1,13 +1,17 @@
 //! A report on a captured request for a terminal.
 
-use super::harmless::harmless;
+use super::harmless::short;
 use super::number::{NONE, bytes, count, estimated, thousands};
 use super::style::{self, BAR, DIM, NEEDS_YOU, STRONG, paint};
 use super::table::{Cell, Column, Table, wrap};
 use super::text::{View, hidden_row, name, paint_lines};
 use super::words;
+use deadweight_estimate::{Estimated, Tokens};
 use deadweight_footprint::Price;
 use deadweight_footprint::request::{Part, RequestFootprint};
+
+/// How many kinds of blocks are listed for a person; a request has more only when it is made to.
+const BLOCKS: usize = 20;
 
 /// The whole report; `hidden` is what the tools that are not listed come to.
 pub(crate) fn request(label: &str, report: &RequestFootprint, hidden: Price, view: &View) -> String {
@@ -32,12 +36,12 @@ pub(crate) fn request(label: &str, report: &RequestFootprint, hidden: Price, vie
 }
 
 fn headline(label: &str, report: &RequestFootprint, view: &View) -> String {
-    let mut parts = vec![paint(&harmless(label), STRONG), report.dialect.to_owned()];
+    let mut parts = vec![paint(&short(label), STRONG), report.dialect.to_owned()];
     parts.push(
         report
             .model
             .as_deref()
-            .map_or_else(|| "no model named".to_owned(), |model| harmless(model).into_owned()),
+            .map_or_else(|| "no model named".to_owned(), |model| short(model).into_owned()),
     );
     if let Some(agent) = report.agent {
         parts.push(agent.to_owned());
@@ -237,7 +241,13 @@ fn blocks(report: &RequestFootprint, view: &View) -> String {
         DIM,
     );
     let heaviest = report.blocks.iter().map(|block| block.tokens.get()).max().unwrap_or(0);
-    for block in &report.blocks {
+    let mut by_weight: Vec<usize> = (0..report.blocks.len()).collect();
+    by_weight.sort_by_key(|&at| std::cmp::Reverse(report.blocks[at].tokens));
+    // One line is never hidden to say that one line is hidden.
+    let listed = if view.verbose || by_weight.len() <= BLOCKS + 1 { by_weight.len() } else { BLOCKS };
+    let hidden = by_weight.split_off(listed);
+    by_weight.sort_unstable();
+    for block in by_weight.iter().map(|&at| &report.blocks[at]) {
         let kind = block
             .type_name
             .as_deref()
@@ -254,6 +264,19 @@ fn blocks(report: &RequestFootprint, view: &View) -> String {
             heaviest,
             style::slice(block.slice),
         );
+    }
+    if !hidden.is_empty() {
+        let all = hidden.iter().map(|&at| &report.blocks[at]);
+        let tokens: Tokens<Estimated> = all.clone().map(|block| block.tokens).sum();
+        let more = format!("{} more kinds (--verbose shows all)", thousands(hidden.len() as u64));
+        let cells = [
+            estimated(tokens.get()),
+            thousands(all.clone().map(|block| block.content_bytes).sum()),
+            String::new(),
+            more,
+            thousands(all.map(|block| block.count).sum()),
+        ];
+        table.row(cells.into_iter().map(|text| Cell::from(text).styled(DIM)).collect());
     }
     view.table(&table)
 }
@@ -283,10 +306,8 @@ fn anomalies(report: &RequestFootprint, view: &View) -> String {
         .take(NAMED)
         .map(|anomaly| {
             let what = anomaly.kind.replace('_', " ");
-            let detail = anomaly
-                .detail
-                .as_deref()
-                .map_or_else(String::new, |detail| format!(" `{}`", harmless(detail)));
+            let detail =
+                anomaly.detail.as_deref().map_or_else(String::new, |detail| format!(" `{}`", short(detail)));
             format!("{what}{detail} at byte {}", thousands(anomaly.offset))
         })
         .collect();

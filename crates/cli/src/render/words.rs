@@ -1,5 +1,6 @@
 //! What the reports' facts are called, shared by text, Markdown and HTML.
 
+use super::harmless::short;
 use super::number::{bytes, count, estimated, share};
 use deadweight_estimate::{Estimated, Tokens};
 use deadweight_footprint::advice::{Advice, AdviceKind, Rule};
@@ -22,15 +23,15 @@ pub(crate) fn of_window(tokens: Tokens<Estimated>, window: Option<u64>) -> Strin
 
 /// What a server calls itself: name and version behind the label, where they say more than it.
 pub(crate) fn title(label: &str, name: Option<&str>, version: Option<&str>) -> String {
-    let mut out = label.to_owned();
+    let mut out = short(label).into_owned();
     if let Some(name) = name.filter(|&name| name != label) {
-        out.push_str(&format!(" ({name}"));
+        out.push_str(&format!(" ({}", short(name)));
         if let Some(version) = version {
-            out.push_str(&format!(" {version}"));
+            out.push_str(&format!(" {}", short(version)));
         }
         out.push(')');
     } else if let Some(version) = version {
-        out.push_str(&format!(" {version}"));
+        out.push_str(&format!(" {}", short(version)));
     }
     out
 }

@@ -1,12 +1,12 @@
 //! Servers asked for their tools: all at once, with one line of progress, ended whole when told to end.
 
 use crate::exit::Trouble;
-use crate::render::harmless::{cut_middle, harmless};
-use crate::render::number::{count, seconds, thousands};
+use crate::render::harmless::{cut_middle, harmless, short};
+use crate::render::number::{count, seconds};
 use deadweight_footprint::catalogue::Server;
 use deadweight_mcp::{
-    Anomaly, Explained, ListError, Listing, Options, Progress, ServerSpec, Stage, Transport, TransportKind,
-    list_all,
+    Anomaly, Explained, ListError, Listing, Options, Progress, ServerSpec, Stage, Text, Transport,
+    TransportKind, list_all,
 };
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -138,9 +138,7 @@ fn source(transport: &Transport) -> String {
             let args: Vec<String> = args.iter().map(|arg| arg.shown().to_owned()).collect();
             deadweight_lock::source_of_command(command.shown(), &args)
         }
-        Transport::Http { url, .. } | Transport::Sse { url, .. } => {
-            deadweight_lock::source_of_url(url.shown())
-        }
+        Transport::Http { url, .. } | Transport::Sse { url, .. } => source_of_url(url),
     }
 }
 
@@ -162,6 +160,17 @@ pub(crate) fn server(spec: &ServerSpec, listing: Listing) -> Server {
     }
 }
 
+/// Scheme, host and path of a URL. What of it is not written down as it is came out of a variable, may be a secret,
+/// and is `-`.
+fn source_of_url(url: &Text) -> String {
+    let source = deadweight_lock::source_of_url(url.reveal());
+    let written = deadweight_lock::source_of_url(url.shown());
+    let plain = |part: &str| part.is_empty() || written.split('/').any(|known| known == part);
+    let (scheme, rest) = source.split_once("://").unwrap_or(("https", &source));
+    let parts: Vec<&str> = rest.split('/').map(|part| if plain(part) { part } else { "-" }).collect();
+    format!("{scheme}://{}", parts.join("/"))
+}
+
 /// How a server answered, for `--verbose`.
 pub(crate) fn told(listing: &Listing) -> String {
     let transport = match listing.transport {
@@ -171,10 +180,10 @@ pub(crate) fn told(listing: &Listing) -> String {
     };
     format!(
         "{}: {} on {} over {transport}, protocol {}, after {}",
-        listing.label,
+        short(&listing.label),
         count(listing.tools.len() as u64, "tool", "tools"),
         count(listing.pages as u64, "page", "pages"),
-        listing.protocol_version,
+        short(&listing.protocol_version),
         seconds(listing.elapsed)
     )
 }
@@ -182,34 +191,26 @@ pub(crate) fn told(listing: &Listing) -> String {
 /// What was odd about the way a server answered. (What is odd in its list, the report says.)
 pub(crate) fn odd(listing: &Listing) -> Vec<String> {
     let mut out = Vec::new();
+    let label = short(&listing.label);
     if !listing.tools_supported {
-        out.push(format!("{} offers no tools", listing.label));
+        out.push(format!("{label} offers no tools"));
     }
     for anomaly in &listing.anomalies {
         match anomaly {
             Anomaly::StdoutNoise { lines, sample } => out.push(format!(
-                "{} wrote to stdout what is no protocol message ({}; strict clients refuse that): {sample}",
-                listing.label,
+                "{label} {} what is no protocol message ({}; strict clients refuse that): {sample}",
+                if listing.transport == TransportKind::Stdio { "wrote to stdout" } else { "sent" },
                 count(*lines as u64, "line", "lines")
             )),
             Anomaly::UnknownProtocolVersion { version } => {
-                out.push(format!(
-                    "{} speaks protocol version {version}, which is not known here",
-                    listing.label
-                ));
+                out.push(format!("{label} speaks protocol version {version}, which is not known here"));
             }
             Anomaly::SessionRenewed => {
-                out.push(format!(
-                    "{} lost its session in the middle of the list and was asked again",
-                    listing.label
-                ));
+                out.push(format!("{label} lost its session in the middle of the list and was asked again"));
             }
-            Anomaly::StrayAnswers { count } => {
-                out.push(format!(
-                    "{} answered {} requests that were never made",
-                    listing.label,
-                    thousands(*count as u64)
-                ));
+            Anomaly::StrayAnswers { count: answers } => {
+                let requests = count(*answers as u64, "request", "requests");
+                out.push(format!("{label} answered {requests} that nobody made, or that had its answer"));
             }
             _ => {}
         }
@@ -229,15 +230,30 @@ impl From<Explained> for Trouble {
 
 #[cfg(test)]
 mod tests {
-    use super::source;
-    use deadweight_mcp::{Text, Transport};
+    use super::*;
 
     #[test]
     fn what_a_variable_holds_is_no_part_of_a_source() {
         let url = Text::shown_as("https://h/hunter2/mcp", "https://h/${KEY}/mcp");
-        assert_eq!(source(&Transport::Http { url, headers: Vec::new() }), "https://h/KEY/mcp");
+        assert_eq!(source(&Transport::Http { url, headers: Vec::new() }), "https://h/-/mcp");
         let args = vec![Text::shown_as("hunter2", "${KEY}")];
         let stdio = Transport::Stdio { command: Text::plain("npx"), args, env: Vec::new(), cwd: None };
         assert_eq!(source(&stdio), "command:npx");
+    }
+
+    #[test]
+    fn sources_hold_nothing_that_a_variable_held() {
+        for (value, written, expected) in [
+            ("https://h/s/hunter2/mcp?k=v", "https://h/s/${TOKEN}/mcp?…", "https://h/s/-/mcp"),
+            ("https://h/hunter2", "${URL}", "https://-/-"),
+            ("https://h/mcp", "${BASE:-https://other}/mcp", "https://-/mcp"),
+            ("https://u:hunter2@h/", "https://…@h/", "https://h/"),
+            ("https://h:1", "https://${HOST}", "https://-"),
+        ] {
+            let source = source_of_url(&Text::shown_as(value, written));
+            assert_eq!(source, expected, "{written}");
+            assert!(deadweight_lock::is_clean_source(&source), "{source}");
+        }
+        assert_eq!(source_of_url(&Text::plain("https://h:1/a/b")), "https://h:1/a/b");
     }
 }

@@ -11,6 +11,7 @@ use deadweight_mcp::config::{self, Context, process_env};
 use deadweight_wire::Dialect;
 use deadweight_wire::definition::listed;
 use deadweight_wire::json::Parser;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// A captured request body.
@@ -115,10 +116,11 @@ impl Loaded {
         }
         let mut off = 0;
         let all = config.servers.len();
-        let labels: Vec<String> = config.servers.iter().map(|configured| configured.label.clone()).collect();
+        let mut named: HashMap<String, usize> = HashMap::new();
+        config.servers.iter().for_each(|configured| *named.entry(configured.label.clone()).or_default() += 1);
         for configured in config.servers {
             // One label in two projects is two servers.
-            let twice = labels.iter().filter(|label| **label == configured.label).count() > 1;
+            let twice = named.get(&configured.label).is_some_and(|&times| times > 1);
             let label = match (name, configured.project) {
                 (Some(name), _) => name.to_owned(),
                 (None, Some(project)) if twice => format!("{} ({project})", configured.label),

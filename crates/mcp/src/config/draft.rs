@@ -5,7 +5,7 @@ use super::{Configured, Server};
 use crate::error::{Failure, ListError, Reason};
 use crate::listing::Stage;
 use crate::spec::{Origin, ServerSpec, Transport};
-use crate::text::Text;
+use crate::text::{Folder, Text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,6 +76,7 @@ impl Place<'_> {
             reason,
             stderr: Vec::new(),
             stdout: Vec::new(),
+            stray_answers: 0,
         }
         .into()
     }
@@ -116,10 +117,9 @@ impl Draft {
         let cwd = match &self.cwd {
             Some(cwd) => {
                 let text = expander.expand(&cwd.text, cwd.line)?;
-                let base = place.cwd.clone().unwrap_or_default();
-                Some(base.join(text.reveal()))
+                Some(Folder::below(place.cwd.as_deref().unwrap_or(Path::new("")), &text))
             }
-            None => place.cwd.clone(),
+            None => place.cwd.clone().map(Folder::from),
         };
         Ok(Transport::Stdio { command, args, env, cwd })
     }
@@ -147,14 +147,12 @@ impl Draft {
 
 /// Reads a file of `NAME=value` lines: comments, `export`, and quotes around a value are understood.
 fn read_env_file(expander: &Expander<'_>, file: &Written) -> Result<Vec<(String, Text)>, Reason> {
-    let path = expander.expand(&file.text, file.line)?;
-    let path = expander.folder.join(path.reveal());
-    let text = std::fs::read_to_string(&path).map_err(|error| Reason::BadEntry {
-        detail: format!(
-            "its env file `{}` cannot be read: {error}",
-            crate::harmless::line(&path.to_string_lossy())
-        ),
-        line: file.line,
+    let name = expander.expand(&file.text, file.line)?;
+    let text = std::fs::read_to_string(expander.folder.join(name.reveal())).map_err(|error| {
+        let shown = expander.folder.join(name.shown());
+        let shown = crate::harmless::line(&shown.to_string_lossy());
+        let detail = format!("its env file `{shown}` cannot be read: {}", crate::explain::system(&error));
+        Reason::BadEntry { detail, line: file.line }
     })?;
     Ok(env_lines(&text).into_iter().map(|(name, value)| (name, Text::secret(value))).collect())
 }

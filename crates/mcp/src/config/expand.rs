@@ -137,7 +137,8 @@ impl Expander<'_> {
             Ok(text) => Ok(Some(Found { value: text.trim().to_owned(), public: false })),
             Err(error) => {
                 let file = crate::harmless::line(&file.to_string_lossy());
-                Err(Reason::BadEntry { detail: format!("the file `{file}` cannot be read: {error}"), line })
+                let detail = format!("the file `{file}` cannot be read: {}", crate::explain::system(&error));
+                Err(Reason::BadEntry { detail, line })
             }
         }
     }

@@ -4,7 +4,7 @@ use super::draft::{Draft, Place, Written};
 use super::{Configured, Format};
 use crate::error::Reason;
 use deadweight_wire::json::{Entry, Kind, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Offsets into lines, counted from 1.
@@ -59,7 +59,14 @@ impl Reader<'_> {
         let mut out = Vec::new();
         let mut all = |holder: Value<'_, '_>, key: &str, project: Option<String>| {
             let off = switched_off(holder);
-            for entry in holder.get(key).into_iter().flat_map(|servers| servers.entries()) {
+            let entries: Vec<_> = holder.get(key).into_iter().flat_map(|servers| servers.entries()).collect();
+            // Of a key that is given twice the last counts, as for every client.
+            let names = entries.iter().map(|entry| entry.key.as_str());
+            let last: HashMap<_, _> = names.enumerate().map(|(at, name)| (name, at)).collect();
+            for (at, entry) in entries.iter().copied().enumerate() {
+                if last.get(&entry.key.as_str()) != Some(&at) {
+                    continue;
+                }
                 let disabled = entry.key.as_str().is_some_and(|name| off.contains(&*name));
                 out.push(self.server(entry, format, project.clone(), disabled));
             }

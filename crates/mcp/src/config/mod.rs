@@ -137,9 +137,10 @@ impl Config {
 ///
 /// When it cannot be read, or is none.
 pub fn read(file: &Path, context: Context<'_>) -> Result<Config, ConfigError> {
-    let text = std::fs::read(file).map_err(|error| {
-        let detail = error.to_string().split(" (os error").next().unwrap_or_default().to_lowercase();
-        ConfigError { file: file.to_owned(), detail, line: None }
+    let text = std::fs::read(file).map_err(|error| ConfigError {
+        file: file.to_owned(),
+        detail: crate::explain::system(&error),
+        line: None,
     })?;
     parse(&text, file, context)
 }

@@ -8,7 +8,8 @@ use crate::redact::hide_in_url;
 use crate::text::Text;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, WWW_AUTHENTICATE,
+    ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+    WWW_AUTHENTICATE,
 };
 use reqwest::{Response, StatusCode, Url};
 use std::sync::Arc;
@@ -181,10 +182,12 @@ impl Refusal {
     }
 }
 
-/// The beginning of a body, for an error; a page of HTML is not worth showing.
+/// The beginning of a body, for an error; a page of HTML and what is no text are not worth showing.
 pub(super) fn shown(body: &[u8]) -> String {
     let text = body.trim_ascii();
-    if text.first() == Some(&b'<') { String::new() } else { excerpt(text, EXCERPT) }
+    let start = &text[..text.len().min(EXCERPT)];
+    let is_text = std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
+    if text.first() == Some(&b'<') || !is_text { String::new() } else { excerpt(text, EXCERPT) }
 }
 
 /// What a body is, by its type; without one, by its first byte.
@@ -262,7 +265,18 @@ fn redirect(from: &Url, response: &Response) -> Result<Option<Url>, Reason> {
 }
 
 fn unreachable(error: &reqwest::Error) -> Reason {
-    Reason::Unreachable { detail: innermost(error) }
+    // Once there was a connection, something came over it.
+    if error.is_connect() || error.is_builder() {
+        return Reason::Unreachable { detail: innermost(error) };
+    }
+    Reason::BadHttp { detail: innermost(error) }
+}
+
+/// With what a body is compressed, if its headers say so: nothing of the kind is ever asked for.
+pub(super) fn compressed(headers: &HeaderMap) -> Option<Reason> {
+    let encoding = headers.get(CONTENT_ENCODING)?.to_str().ok()?.trim();
+    let named = !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity");
+    named.then(|| Reason::Compressed { encoding: excerpt(encoding.as_bytes(), 40) })
 }
 
 /// The last cause of an error, which is the one that says something; the outer ones repeat the URL.

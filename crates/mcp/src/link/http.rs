@@ -3,7 +3,9 @@
 //! The stream that a client of the legacy era may open with GET is not opened: what comes on it has nothing
 //! to do with a list of tools.
 
-use super::client::{Body, Client, LAST_EVENT, METHOD, Refusal, SESSION, VERSION, content_type, kind, shown};
+use super::client::{
+    Body, Client, LAST_EVENT, METHOD, Refusal, SESSION, VERSION, compressed, content_type, kind, shown,
+};
 use super::events::Events;
 use super::{Fault, sort};
 use crate::error::Reason;
@@ -85,8 +87,12 @@ impl HttpLink {
         {
             self.session = Some(session.clone());
         }
+        let compressed = compressed(response.headers());
         match kind(response.headers()) {
-            Body::Events => Ok(self.read_events(response, request, meter).await?),
+            Body::Events => match (self.read_events(response, request, meter).await, compressed) {
+                (Err(Reason::StreamEnded { .. }), Some(reason)) => Err(reason.into()),
+                (read, _) => Ok(read?),
+            },
             Body::Json | Body::Other => {
                 let content_type = content_type(response.headers());
                 let status = response.status().as_u16();
@@ -95,6 +101,9 @@ impl HttpLink {
                     || matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
                 if is_json && let Some(answer) = sort(&mut self.parser, &body, request, meter, drop)? {
                     return Ok(answer);
+                }
+                if let Some(reason) = compressed {
+                    return Err(reason.into());
                 }
                 let content_type = match (content_type.as_str(), body.is_empty()) {
                     (_, true) => format!("nothing (HTTP {status})"),

@@ -61,7 +61,10 @@ pub(crate) fn sort(
         Ok(messages) => messages,
         Err(NoMessage::Noise) => {
             meter.noise(&text);
-            return Ok(None);
+            return match message::framing(&text) {
+                Some(detail) => Err(Reason::Malformed { page: None, detail: detail.to_owned() }),
+                None => Ok(None),
+            };
         }
         Err(NoMessage::Broken { offset, utf8: true, .. }) => {
             return Err(Reason::InvalidUtf8 { offset, waiting_for });
@@ -69,7 +72,9 @@ pub(crate) fn sort(
         Err(NoMessage::Broken { offset, detail, .. }) => {
             let from = offset.saturating_sub(30);
             let around = text.get(from..text.len().min(offset + 30)).unwrap_or_default();
-            return Err(Reason::InvalidJson { offset, detail, waiting_for, excerpt: excerpt(around, 70) });
+            let cut = if from > 0 { "…" } else { "" };
+            let excerpt = format!("{cut}{}", excerpt(around, 70));
+            return Err(Reason::InvalidJson { offset, detail, waiting_for, excerpt });
         }
     };
     let mut answer = None;

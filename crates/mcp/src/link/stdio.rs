@@ -7,11 +7,11 @@ use crate::listing::{Anomaly, Options};
 use crate::message::{Answer, Request};
 use crate::meter::Meter;
 use crate::tail::Tail;
-use crate::text::Text;
+use crate::text::{Folder, Text};
 use bytes::Bytes;
 use deadweight_wire::json::Parser;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -55,7 +55,7 @@ impl StdioLink {
         command: &Text,
         args: &[Text],
         env: &[(String, Text)],
-        cwd: Option<&PathBuf>,
+        cwd: Option<&Folder>,
         options: &Options,
     ) -> Result<Self, Reason> {
         let mut process = Command::new(command.reveal());
@@ -66,7 +66,7 @@ impl StdioLink {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         if let Some(cwd) = cwd {
-            process.current_dir(cwd);
+            process.current_dir(cwd.reveal());
         }
         let mut group = Group::spawn(&mut process).map_err(|error| why_not(&error, command, cwd))?;
         let child = group.child();
@@ -206,10 +206,10 @@ async fn write(mut stdin: ChildStdin, mut inbox: mpsc::Receiver<Bytes>) {
 }
 
 /// What kept a program from being started.
-fn why_not(error: &io::Error, command: &Text, cwd: Option<&PathBuf>) -> Reason {
+fn why_not(error: &io::Error, command: &Text, cwd: Option<&Folder>) -> Reason {
     let program = crate::harmless::line(command.shown());
-    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
-        return Reason::NoWorkingDirectory { cwd: cwd.clone() };
+    if let Some(cwd) = cwd.filter(|cwd| !cwd.reveal().is_dir()) {
+        return Reason::NoWorkingDirectory { cwd: cwd.shown().to_owned() };
     }
     let path = Path::new(command.reveal());
     let is_path = path.components().count() > 1;

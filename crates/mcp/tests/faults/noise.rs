@@ -121,3 +121,46 @@ async fn a_program_that_echoes_is_no_server() {
     let detail = "it sends back what it is sent".to_owned();
     assert_eq!(error.unwrap_err().reason, Reason::Malformed { page: None, detail });
 }
+
+#[tokio::test]
+async fn other_framings_are_told_at_once() {
+    for (name, framed, says) in [
+        ("lsp", "Content-Length: 40\r", "as language servers do"),
+        ("pretty", "{\n  \"jsonrpc\": \"2.0\",", "over several lines"),
+    ] {
+        let silent = [Act::Stdout(framed.into()), Act::Silence];
+        let error = ask(&script(name).on("initialize", silent)).await.unwrap_err();
+        let Reason::Malformed { page: None, detail } = &error.reason else { panic!("{:?}", error.reason) };
+        assert!(detail.contains(says), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn ids_that_come_back_with_a_fraction_are_known() {
+    let text = r#"{"jsonrpc":"2.0","id":$ID.0,"result":{"tools":[{"name":"a"}]}}"#;
+    let listing = ask(&script("float-id").on("tools/list", [Act::Answer(text.into())])).await.unwrap();
+    assert_eq!(names(&listing), ["a"]);
+}
+
+#[tokio::test]
+async fn answers_under_other_ids_are_told_when_the_right_one_is_missed() {
+    let text = r#"{"jsonrpc":"2.0","id":$ID7,"result":{"tools":[{"name":"a"}]}}"#;
+    let script = script("wrong-id").on("tools/list", [Act::Answer(text.into()), Act::Exit(0)]);
+    let error = ask(&script).await.unwrap_err();
+    assert_eq!(error.stray_answers, 1);
+    assert!(error.explain().to_string().contains("1 answer with an id that no request had"), "{error:?}");
+}
+
+#[tokio::test]
+async fn errors_of_any_shape_are_said_as_far_as_they_go() {
+    for (error, says) in [
+        (r#""no way""#, "with error 0: no way"),
+        ("{}", "with error 0: no message"),
+        (r#"{"code":-1,"message":[]}"#, "with error -1: no message"),
+        ("7", "with error 0: no message"),
+    ] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":$ID,"error":{error}}}"#);
+        let told = ask(&script("odd-error").on("tools/list", [Act::Answer(text)])).await.unwrap_err();
+        assert!(told.to_string().ends_with(says), "{told}");
+    }
+}

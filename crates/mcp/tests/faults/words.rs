@@ -50,3 +50,14 @@ async fn secrets_that_come_back_in_other_words_are_never_printed() {
     let listing = list(&spec, &patient(), &no_progress).await.unwrap();
     assert_eq!(listing.anomalies, [Anomaly::StdoutNoise { lines: 1, sample: "user …".to_owned() }]);
 }
+
+#[tokio::test]
+async fn a_text_that_is_cut_within_a_secret_shows_no_part_of_it() {
+    for before in 280..300 {
+        let message = format!("{} {SECRET}", "x".repeat(before));
+        let refusal = Act::Error { code: -32000, message };
+        let spec = secretive(&script("cut").on("initialize", [refusal]));
+        let error = list(&spec, &patient(), &no_progress).await.unwrap_err();
+        assert!(error.to_string().ends_with("x …") || error.to_string().ends_with("x…"), "{error}");
+    }
+}
