@@ -164,23 +164,27 @@ pub fn end_all(grace: Duration) {
     }
 }
 
-/// Waits until this process is told to end by SIGINT, SIGTERM, SIGHUP or SIGQUIT, and returns the signal's number.
-/// The caller then calls [`end_all`] and exits with 128 + that number.
+/// Catches SIGINT, SIGTERM, SIGHUP and SIGQUIT from now on; what is returned waits until this process is told to
+/// end by one of them, and gives the signal's number. The caller then calls [`end_all`] and exits with 128 + that
+/// number. To be called in a tokio runtime, before the first server is started: a signal that comes between the two
+/// would end this process and leave the server.
 ///
 /// # Errors
 ///
 /// When the operating system does not let signals be caught.
-pub async fn told_to_end() -> io::Result<i32> {
+pub fn told_to_end() -> io::Result<impl Future<Output = i32>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let mut quit = signal(SignalKind::quit())?;
-    Ok(tokio::select! {
-        _ = interrupt.recv() => SignalKind::interrupt(),
-        _ = terminate.recv() => SignalKind::terminate(),
-        _ = hangup.recv() => SignalKind::hangup(),
-        _ = quit.recv() => SignalKind::quit(),
-    }
-    .as_raw_value())
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => SignalKind::interrupt(),
+            _ = terminate.recv() => SignalKind::terminate(),
+            _ = hangup.recv() => SignalKind::hangup(),
+            _ = quit.recv() => SignalKind::quit(),
+        }
+        .as_raw_value()
+    })
 }

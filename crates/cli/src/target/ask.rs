@@ -34,16 +34,22 @@ pub(crate) fn ask(specs: &[ServerSpec], asking: Asking) -> Result<Vec<Result<Lis
     let options = Options::default().with_timeout(asking.timeout);
     let on_progress = |progress: Progress<'_>| line.tell(progress);
     runtime.block_on(async {
+        // Before anything is started: what is started is ended when this process is told to end.
+        let told_to_end = deadweight_mcp::told_to_end().map_err(|error| {
+            Trouble::unmeasured("the servers could not be asked: signals cannot be caught")
+                .at("system", crate::target::file::system(&error))
+        })?;
         tokio::select! {
-            answers = list_all(specs, &options, &on_progress) => {
-                line.clear();
-                Ok(answers)
-            }
-            signal = deadweight_mcp::told_to_end() => {
+            biased;
+            signal = told_to_end => {
                 line.clear();
                 deadweight_mcp::end_all(options.grace);
                 // As a shell reports it; there is nothing to print.
-                std::process::exit(128 + signal.unwrap_or(2));
+                std::process::exit(128 + signal);
+            }
+            answers = list_all(specs, &options, &on_progress) => {
+                line.clear();
+                Ok(answers)
             }
         }
     })
