@@ -47,3 +47,15 @@ fn a_small_request_of_each_dialect_falls_into_its_slices() {
         });
     }
 }
+
+/// Two members of one slice stay two runs, and what stands between them belongs to nobody.
+#[test]
+fn members_of_one_slice_are_not_joined() {
+    let body = r#"{"tools":[{"type":"function","function":{"name":"a"}}],"functions":[{"name":"b"}],"model":"m","messages":[{"role":"user","content":"one"}]}"#;
+    Parser::new().scope(body.as_bytes(), |document| {
+        let anatomy = Anatomy::read(document.unwrap(), Dialect::OpenaiChat);
+        let tools = anatomy.runs.iter().filter(|(slice, _)| *slice == Slice::Tools);
+        let runs: Vec<&str> = tools.map(|(_, span)| &body[span.start()..span.end()]).collect();
+        assert_eq!(runs, [r#"[{"type":"function","function":{"name":"a"}}]"#, r#"[{"name":"b"}]"#]);
+    });
+}
