@@ -33,8 +33,11 @@ pub fn judge(lock: &Lock, measured: &Measured, estimator: &dyn Estimator) -> Rep
         .filter(|(key, _)| labels.contains(key.server.as_str()))
         .filter_map(|(key, entry)| Some((key, (entry, entry.price.as_ref()?))))
         .collect();
-    run.tool_budgets(&base, &now);
-    run.ceilings(&now);
+    // Where no server answered there is no number to hold, not even a 0.
+    if !labels.is_empty() || failures.is_empty() {
+        run.tool_budgets(&base, &now);
+        run.ceilings(&now);
+    }
     let tools = run.tools(&base, &now);
     run.instructions(measured, &labels);
     run.files(measured);

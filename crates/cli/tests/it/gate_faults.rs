@@ -137,7 +137,15 @@ fn a_dead_server_has_its_own_code_and_is_not_zero() {
         (&report["verdict"], &report["failures"][0]["server"]),
         (&json!("unmeasured"), &json!("house"))
     );
-    assert!(report["checks"].as_array().unwrap().iter().all(|check| check["reason"] != "FLOOR_BUDGET_STALE"));
+    let checks = report["checks"].as_array().unwrap();
+    assert!(
+        checks.iter().all(|check| check["reason"] == "UNMEASURED" && check["measured"].is_null()),
+        "{checks:?}"
+    );
+    // A dump that cannot be read is the same: one fact, and no number.
+    let sandbox = pinned().file("house.json", "{\"tools\": [");
+    let told = gate(&sandbox);
+    assert!(told.starts_with("exit: 3") && told.matches("UNMEASURED").count() == 1, "{told}");
 }
 
 #[test]

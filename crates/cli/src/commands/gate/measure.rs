@@ -3,7 +3,7 @@
 use super::surfaces;
 use crate::args::Gate;
 use crate::exit::Trouble;
-use crate::target::file::project_configs;
+use crate::target::file::{project_configs, stem};
 use crate::target::gather::{self, Call, Gathered};
 use deadweight_estimate::{Counting, Estimator, Surface, Tally};
 use deadweight_footprint::catalogue::{self, Catalogue, Server, ToolFootprint};
@@ -56,7 +56,12 @@ pub(super) fn measure(
     }
     let mut troubles: Vec<Trouble> = Vec::new();
     let mut unmeasured = Vec::new();
-    let failed = gathered.failed.into_iter().map(|failed| (failed.label, failed.trouble));
+    // A file that cannot be read is the server that the lock has by the file's stem.
+    let known = |label: &str| lock.is_some_and(|lock| lock.servers.contains_key(label));
+    let failed = gathered.failed.into_iter().map(|failed| {
+        let stem = stem(Path::new(&failed.label));
+        (if !known(&failed.label) && known(&stem) { stem } else { failed.label }, failed.trouble)
+    });
     for (label, trouble) in failed.chain(files.unread) {
         unmeasured.push(Unmeasured { server: label, reason: trouble.reason() });
         troubles.push(trouble);
