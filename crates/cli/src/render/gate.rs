@@ -32,7 +32,9 @@ pub(crate) fn report(report: &Report, lock: &str, fix: Option<&Fix>, quiet: bool
     let mut out = String::new();
     let refusals: Vec<&Check> = report.refusals().collect();
     if refusals.is_empty() {
-        out.push_str(&labelled(&paint("HOLDS", HOLDS.bold()), &sums(report).join(" · "), screen));
+        let sums = sums(report);
+        let said = if sums.is_empty() { "nothing is carried".to_owned() } else { sums.join(" · ") };
+        out.push_str(&labelled(&paint("HOLDS", HOLDS.bold()), &said, screen));
     }
     // What could not be measured is told apart from what was measured and refused.
     let head =
@@ -195,6 +197,9 @@ fn sums(report: &Report) -> Vec<String> {
     for check in report.checks.iter().filter(|check| check.reason.is_none()) {
         let (Some(measured), Some(budget)) = (check.measured, check.budget) else { continue };
         if measured == 0 && budget == 0 {
+            if check.surface == Surface::Lock {
+                out.push("every raise says why".to_owned());
+            }
             continue;
         }
         let (measured, budget) = (estimated(measured), thousands(budget));

@@ -248,3 +248,14 @@ fn no_key_in_a_url_gets_into_the_lock() {
         ends(&sandbox.run(&["gate"]), 0, "HOLDS");
     }
 }
+
+#[test]
+fn a_lock_without_tools_says_that_it_holds() {
+    let sandbox = Sandbox::new().file("CLAUDE.md", "# House\n\nRules.\n");
+    ends(&sandbox.run(&["gate", "--update"]), 0, "1 text");
+    committed(&sandbox);
+    ends(&sandbox.run(&["gate", "--base", "HEAD"]), 0, "HOLDS  every raise says why");
+    let empty = Sandbox::new().file("none.json", r#"{"tools": []}"#);
+    ends(&empty.run(&["gate", "--update", "none.json"]), 0, "0 tools");
+    ends(&empty.run(&["gate", "none.json"]), 0, "HOLDS  nothing is carried");
+}

@@ -35,7 +35,7 @@ pub fn markdown(report: &Report, fix: Option<&str>) -> String {
         out.push('\n');
     }
     for check in failed(report).take(ROWS) {
-        let _ = writeln!(out, "- {}", escape(&check.message));
+        let _ = writeln!(out, "- {}", prose(&check.message));
     }
     if failed(report).count() > ROWS {
         let _ = writeln!(out, "- and {} more", failed(report).count() - ROWS);
@@ -92,6 +92,16 @@ fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// A sentence with names in backticks: they become code that nothing in them can end.
+fn prose(text: &str) -> String {
+    let pieces: Vec<&str> = text.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return escape(&text.replace('`', "'"));
+    }
+    let each = |(at, piece): (usize, &&str)| if at % 2 == 0 { escape(piece) } else { code(piece) };
+    pieces.iter().enumerate().map(each).collect()
 }
 
 /// Text as code, in a table: neither a pipe nor a backtick ends it.
