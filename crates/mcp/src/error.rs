@@ -597,8 +597,8 @@ impl Failure {
             count => format!("{} with an id that no request had", counted(count, "answer")),
         };
         let (label, noise) = match &self.reason {
-            // There it is the answer that is shown already.
-            Reason::HttpStatus { .. } | Reason::NotMcp { .. } => ("", Vec::new()),
+            // There it is the answer that is shown already, or that nobody can read.
+            Reason::HttpStatus { .. } | Reason::NotMcp { .. } | Reason::Compressed { .. } => ("", Vec::new()),
             _ if self.remote => ("also sent", self.stdout.clone()),
             _ => ("stdout", self.stdout.clone()),
         };

@@ -471,11 +471,12 @@ async fn answers_that_are_no_whole_http_are_told_from_no_connection() {
 #[tokio::test]
 async fn a_compressed_answer_says_so_and_shows_no_rubbish() {
     for answer in [
-        &b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00"[..],
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x08\x00",
+        &b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\n\x1f\x8b\x08\x00\n"[..],
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\n\x1f\x8b\x08\x00\n",
     ] {
         let error = ask_at(canned(answer)).await.unwrap_err();
         assert_eq!(error.reason, Reason::Compressed { encoding: "gzip".into() });
+        assert!(!error.explain().to_string().contains('\u{fffd}'), "{}", error.explain());
     }
     let binary = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 4\r\n\r\n\x89PNG";
     let error = ask_at(canned(binary)).await.unwrap_err();
