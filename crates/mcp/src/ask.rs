@@ -101,20 +101,18 @@ async fn ask(spec: &ServerSpec, options: &Options, meter: &Meter<'_>) -> Result<
         failure.elapsed = elapsed;
         failure
     })?;
-    let own_name = told.handshake.name.as_deref().filter(|name| !name.is_empty());
+    let scrub = |text: &str| crate::redact::scrub(text, &secrets);
+    let own_name = told.handshake.name.as_deref().map(scrub);
     Ok(Listing {
         label: spec
             .label
             .clone()
-            .or_else(|| own_name.map(str::to_owned))
+            .or_else(|| own_name.clone().filter(|name| !name.is_empty()))
             .unwrap_or_else(|| spec.display_name()),
-        server_info: told
-            .handshake
-            .name
-            .clone()
-            .map(|name| ServerInfo { name, version: told.handshake.version.clone() }),
+        server_info: own_name
+            .map(|name| ServerInfo { name, version: told.handshake.version.as_deref().map(scrub) }),
         era: told.era,
-        protocol_version: told.version,
+        protocol_version: scrub(&told.version),
         transport,
         instructions: told.handshake.instructions,
         tools: told.tools,

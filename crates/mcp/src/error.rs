@@ -304,7 +304,13 @@ impl Reason {
             | Self::BadHttp { detail: text }
             | Self::RedirectedElsewhere { to: text }
             | Self::ForeignEndpoint { endpoint: text }
-            | Self::LoginNeeded { resource_metadata: Some(text), .. } => *text = scrub(text),
+            | Self::Compressed { encoding: text } => *text = scrub(text),
+            Self::LoginNeeded { resource_metadata, scope, .. } => {
+                resource_metadata.iter_mut().chain(scope).for_each(|text| *text = scrub(text));
+            }
+            Self::UnsupportedProtocol { supported } => {
+                supported.iter_mut().for_each(|text| *text = scrub(text));
+            }
             _ => {}
         }
         self

@@ -155,17 +155,26 @@ impl<'a> Meter<'a> {
     /// Everything odd, for the listing, without `secrets`.
     pub(crate) fn anomalies(&self, secrets: &[&str]) -> Vec<Anomaly> {
         self.with(|state| {
+            let scrub = |text: &str| crate::redact::scrub(text, secrets);
             let mut all = Vec::new();
             if let Some(sample) = state.noise.first() {
-                let sample = crate::redact::scrub(sample, secrets);
+                let sample = scrub(sample);
                 all.push(Anomaly::StdoutNoise { lines: state.noise_lines, sample });
             }
-            let asked = state.client_requests.iter().cloned();
-            all.extend(asked.map(|(method, count)| Anomaly::ClientRequest { method, count }));
+            let asked = state.client_requests.iter();
+            all.extend(asked.map(|(method, count)| {
+                let (method, count) = (scrub(method), *count);
+                Anomaly::ClientRequest { method, count }
+            }));
             if state.stray_answers > 0 {
                 all.push(Anomaly::StrayAnswers { count: state.stray_answers });
             }
-            all.append(&mut state.other);
+            all.extend(state.other.drain(..).map(|anomaly| match anomaly {
+                Anomaly::UnknownProtocolVersion { version } => {
+                    Anomaly::UnknownProtocolVersion { version: scrub(&version) }
+                }
+                other => other,
+            }));
             all
         })
     }

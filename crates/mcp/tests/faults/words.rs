@@ -52,6 +52,26 @@ async fn secrets_that_come_back_in_other_words_are_never_printed() {
 }
 
 #[tokio::test]
+async fn what_a_server_says_about_itself_carries_no_secret_out() {
+    let mut script = script("impostor").tool("a");
+    script.version = Some(format!("1 {SECRET}"));
+    script.protocol_version = Some(format!("2025 {SECRET}"));
+    let asks = [Act::Ask {
+        method: SECRET.into(),
+        reply: serde_json::json!({"code": -32601, "message": "Method not found"}),
+    }];
+    script.name = format!("{} {SECRET}", script.name);
+    let mut spec = secretive(&script.on("tools/list", asks));
+    spec.label = None;
+    let listing = list(&spec, &patient(), &no_progress).await.unwrap();
+    assert_eq!(listing.tools.len(), 1);
+    assert!(listing.label.ends_with(" …"), "{}", listing.label);
+    assert_eq!((listing.protocol_version.as_str(), listing.anomalies.len()), ("2025 …", 2));
+    let told = deadweight_mcp::Listing { tools: Vec::new(), ..listing };
+    assert!(!format!("{told:?}").contains(SECRET), "{told:?}");
+}
+
+#[tokio::test]
 async fn a_text_that_is_cut_within_a_secret_shows_no_part_of_it() {
     for before in 280..300 {
         let message = format!("{} {SECRET}", "x".repeat(before));
