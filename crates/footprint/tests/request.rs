@@ -371,6 +371,26 @@ fn a_deferred_tool_costs_nothing_until_it_is_found() {
 }
 
 #[test]
+fn a_deferred_tool_that_a_search_has_brought_is_read() {
+    let tool = |name: &str| json!({"type": "function", "name": name, "description": "does it", "parameters": {}, "defer_loading": true});
+    let body = json!({
+        "model": "m",
+        "input": [
+            {"type": "message", "role": "user", "content": "hi"},
+            {"type": "tool_search_call", "call_id": "c", "arguments": {"query": "it"}},
+            {"type": "tool_search_output", "call_id": "c", "tools": [tool("found")]},
+        ],
+        "tools": [{"type": "tool_search"}, tool("hidden")],
+    });
+    let report = footprint(&body.to_string(), Dialect::OpenaiResponses, &*calibrated());
+    let names = |tools: &[deadweight_footprint::request::RequestTool]| -> Vec<String> {
+        tools.iter().map(|tool| tool.name.clone()).collect()
+    };
+    assert_eq!(names(&report.deferred), ["hidden"]);
+    assert!(names(&report.tools).contains(&"found".to_owned()), "{:?}", report.tools);
+}
+
+#[test]
 fn a_delta_has_no_total() {
     let body = json!({"model": "m", "previous_response_id": "r", "input": "more"}).to_string();
     let report = footprint(&body, Dialect::OpenaiResponses, &*calibrated());
