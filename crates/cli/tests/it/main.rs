@@ -13,5 +13,6 @@ mod gate_places;
 mod hostile;
 mod lists;
 mod memory;
+mod recorded_lists;
 mod requests;
 mod servers;

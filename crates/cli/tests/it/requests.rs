@@ -1,6 +1,6 @@
 //! `deadweight footprint` on captured requests.
 
-use crate::sandbox::{Sandbox, shared};
+use crate::sandbox::Sandbox;
 use deadweight_testkit::layouts::{self, Size};
 
 /// The body of a layout.
@@ -88,29 +88,4 @@ fn what_is_odd_is_named() {
         "--dialect",
         "anthropic-messages"
     ]));
-}
-
-#[test]
-fn shared_lists_are_priced_as_their_sources_say() {
-    let Some(shared) = shared() else {
-        println!("skipped: ../shared/data is not there");
-        return;
-    };
-    let sources = std::fs::read_to_string(shared.join("toolslist/SOURCES.md")).unwrap();
-    let mut seen = 0;
-    for row in sources.lines().filter(|line| line.starts_with("| ")) {
-        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-        let [_, name, _, tools, .., bytes, o200k, _] = cells.as_slice() else { continue };
-        let Ok(tokens) = o200k.parse::<u64>() else { continue };
-        let file = shared.join(format!("toolslist/{name}.json"));
-        let run =
-            Sandbox::new().run(&["footprint", file.to_str().unwrap(), "--json", "--estimator", "o200k"]);
-        for (key, value) in
-            [("tool_count", *tools), ("floor_bytes", *bytes), ("floor_tokens", &tokens.to_string())]
-        {
-            assert!(run.contains(&format!("\"{key}\": {value},")), "{name}: {key} {value}");
-        }
-        seen += 1;
-    }
-    assert_eq!(seen, 14);
 }
