@@ -4,7 +4,7 @@
 //! this build alone. What a run finds is kept in the user's cache and grown from there; only the seeds are committed.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::shell::{self, cargo};
 use crate::{Context, Failure, Result, place, tools};
@@ -19,12 +19,27 @@ pub struct Arguments {
     seconds: u32,
 }
 
-impl Arguments {
-    /// Every target, each for `seconds`.
-    pub fn all(seconds: u32) -> Self {
-        Self { target: None, seconds }
+/// Runs every target for a while, from the committed seeds alone and by the same dice each time: what a change
+/// must pass does not depend on luck. New ground is for `cargo xtask fuzz`.
+///
+/// # Errors
+///
+/// When one does not build, or finds an input that breaks a law.
+pub fn rehearse(seconds: u32) -> Result {
+    tools::ensure(&[tools::FUZZ])?;
+    for target in targets()? {
+        let corpus = place::target().join("fuzz-rehearsal").join(&target);
+        if corpus.exists() {
+            fs::remove_dir_all(&corpus)?;
+        }
+        let dice = ["-seed=1".to_owned(), format!("-runs={REHEARSED}"), format!("-max_total_time={seconds}")];
+        one(&target, &corpus, &dice).context(format_args!("fuzz target {target}"))?;
     }
+    Ok(())
 }
+
+/// How many inputs a rehearsal tries at most.
+const REHEARSED: u32 = 20_000;
 
 /// Runs the fuzz targets.
 ///
@@ -42,18 +57,19 @@ pub fn run(arguments: &Arguments) -> Result {
         }
     };
     for target in &chosen {
-        one(target, arguments.seconds).context(format_args!("fuzz target {target}"))?;
+        let corpus = place::cache("fuzz")?.join(target);
+        one(target, &corpus, &[format!("-max_total_time={}", arguments.seconds)])
+            .context(format_args!("fuzz target {target}"))?;
     }
     Ok(())
 }
 
-fn one(target: &str, seconds: u32) -> Result {
-    let corpus = place::cache("fuzz")?.join(target);
+fn one(target: &str, corpus: &Path, limits: &[String]) -> Result {
     let seeds = place::workspace().join("fuzz/seeds").join(target);
-    fs::create_dir_all(&corpus)?;
+    fs::create_dir_all(corpus)?;
     let mut fuzz = cargo();
     fuzz.env("RUSTC_BOOTSTRAP", "1").env("CARGO_TARGET_DIR", place::target().join("fuzz"));
-    fuzz.args(["fuzz", "run", "--fuzz-dir", "fuzz", target]).arg(&corpus).arg(&seeds);
+    fuzz.args(["fuzz", "run", "--fuzz-dir", "fuzz", target]).arg(corpus).arg(&seeds);
     // Limits that a slow or greedy input breaks; the log is kept short.
     fuzz.args([
         "--",
@@ -63,7 +79,7 @@ fn one(target: &str, seconds: u32) -> Result {
         "-print_final_stats=1",
         "-verbosity=0",
     ]);
-    fuzz.arg(format!("-max_total_time={seconds}"));
+    fuzz.args(limits);
     shell::run(&mut fuzz)
 }
 

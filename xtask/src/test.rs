@@ -14,7 +14,7 @@ pub struct Arguments {
     nextest: Vec<String>,
 }
 
-/// How long each fuzz target runs as a part of the tests.
+/// How long each fuzz target runs at most as a part of the tests.
 const FUZZ_SECONDS: u32 = 15;
 
 /// Runs the tests.
@@ -29,7 +29,7 @@ pub fn run(arguments: &Arguments) -> Result {
     let whole = arguments.nextest.is_empty();
     if whole {
         shell::run(cargo().args(["test", "--doc", "--workspace", "--locked", "--quiet"]))?;
-        fuzz::run(&fuzz::Arguments::all(FUZZ_SECONDS))?;
+        fuzz::rehearse(FUZZ_SECONDS)?;
     }
     shell::run(cargo().args(["build", "--workspace", "--exclude", "xtask", "--bins", "--locked"]))?;
     let mut nextest = cargo();

@@ -50,6 +50,23 @@ const fn is_program(c: char) -> bool {
 /// The source of a server that is reached by a URL: scheme, host and path. A part of the path that may be a
 /// key, as some services put it there, is `…`.
 pub fn source_of_url(url: &str) -> String {
+    // What is left of a text that is no URL can look like another one: it is cleaned until nothing more goes.
+    let mut source = cleaned(url);
+    for _ in 0..MOST_CLEANINGS {
+        let again = cleaned(&source);
+        if again == source {
+            return source;
+        }
+        source = again;
+    }
+    "https://unnamed".to_owned()
+}
+
+/// How often a text is cleaned before it counts as no URL at all.
+const MOST_CLEANINGS: usize = 8;
+
+/// One cleaning: scheme, host and path of a URL.
+fn cleaned(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -94,7 +111,7 @@ fn is_key(word: &str) -> bool {
 /// Whether a source is one that the functions above can have made.
 pub fn is_clean_source(source: &str) -> bool {
     if let Some((_, _)) = source.split_once("://") {
-        return source_of_url(source) == source;
+        return cleaned(source) == source;
     }
     match source.split_once(':') {
         Some(("npm" | "pypi", package)) => is_package(package),
@@ -188,6 +205,24 @@ mod tests {
         ] {
             assert_eq!(source_of_url(url), expected, "{url}");
             assert!(is_clean_source(expected), "{expected}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_any_text_is_clean() {
+        let found = "v\"[memo= \"sha256-1:ba7816bf8f0 1\nhash = \"sh 1\nes015ad\"[memory.\"CLAUDE.md\"]";
+        for text in [found, "a:b]:c]", "::::]", "https://a:b:1:x", "//@:]/", "h:1:2:3x:4]"] {
+            assert!(is_clean_source(&source_of_url(text)), "{text}: {}", source_of_url(text));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_becomes_a_clean_source(text in "([a-z0-9:/@\\[\\]?#.%=\" -]|\\PC){0,40}") {
+            proptest::prop_assert!(is_clean_source(&source_of_url(&text)), "{}", source_of_url(&text));
+            let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            proptest::prop_assert!(is_clean_source(&source_of_command(&text, &words)));
+            proptest::prop_assert!(is_clean_source(&source_of_command("npx", &words)));
         }
     }
 
