@@ -45,6 +45,9 @@ pub fn judge(lock: &Lock, measured: &Measured, estimator: &dyn Estimator) -> Rep
     Report::new(run.checks, tools, run.texts, failures)
 }
 
+/// Why a server of the lock is unmeasured that nobody asked.
+pub const NOT_ASKED: &str = "it was not among the targets";
+
 /// Points the budgets that are exceeded at the entry that grew most: that is where the reason will stand.
 fn point(checks: &mut [Check], tools: &[Movement], texts: &[Movement]) {
     for check in checks.iter_mut().filter(|check| check.delta.is_some_and(|delta| delta > 0)) {
@@ -118,7 +121,7 @@ impl Run<'_> {
         let known: BTreeSet<&str> = known.map(String::as_str).collect();
         for label in &known {
             if measured.in_scope(label) && !asked.contains(label) {
-                failures.entry(label).or_insert_with(|| "it was not among the targets".to_owned());
+                failures.entry(label).or_insert_with(|| NOT_ASKED.to_owned());
             }
         }
         for label in measured.only.iter().flatten() {

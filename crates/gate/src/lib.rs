@@ -20,7 +20,7 @@ mod words;
 
 pub use budget::Surface;
 pub use compare::compare;
-pub use judge::judge;
+pub use judge::{NOT_ASKED, judge};
 pub use measured::{Measured, MeasuredServer, Unmeasured};
 pub use reason::{Reason, SettingError, check_settings};
 pub use report::{Check, Failure, Movement, Report, SCHEMA, Status, Subject, Verdict};

@@ -285,7 +285,10 @@ fn levers(report: &RequestFootprint, view: &View) -> String {
     let Some(largest) = report.largest.as_ref().filter(|largest| !largest.levers.is_empty()) else {
         return String::new();
     };
-    let mut out = view.sentence(&format!("The largest slice is {}. What could cut it:", largest.slice));
+    let mut out = view.sentence(&format!(
+        "The largest slice is {}. Levers that could cut it, once they are built:",
+        largest.slice
+    ));
     let wide = largest.levers.iter().map(|lever| lever.name.len()).max().unwrap_or(0);
     for lever in largest.levers {
         let hang = 6 + wide;

@@ -156,7 +156,7 @@ pub(crate) fn basis(basis: &Basis) -> String {
         out.push_str(&format!(" (tool definitions {} B/tok, prose {})", ratio.tool_definition, ratio.prose));
     }
     out.push_str(match &basis.bytes_per_token {
-        Some(_) => " · exact: --estimator o200k",
+        Some(_) => " · exact for OpenAI: --estimator o200k",
         None => " · the exact count of that vocabulary",
     });
     out

@@ -75,7 +75,11 @@ pub(crate) fn recognise(
                 root,
             )),
         },
-        Some(KindArg::Request) => match hints.dialect.or_else(|| Dialect::of_shape(root.document())) {
+        Some(KindArg::Request) => match hints
+            .dialect
+            .or_else(|| Dialect::of_shape(root.document()))
+            .or_else(|| of_model(root).filter(|_| has_messages(root)))
+        {
             Some(dialect) if root.kind() == Kind::Object => {
                 found(TargetKind::Request(dialect), "--as request")
             }
@@ -122,7 +126,10 @@ fn by_shape(path: &Path, root: Value<'_, '_>, hints: Hints) -> Result<Recognised
         return found(TargetKind::Request(dialect), "it has the shape of a request");
     }
     if has_messages(root) {
-        return Err(unclear_dialect(path));
+        return match of_model(root) {
+            Some(dialect) => found(TargetKind::Request(dialect), "it has messages, and its model is known"),
+            None => Err(unclear_dialect(path)),
+        };
     }
     if listed(root).is_some() {
         return found(TargetKind::Tools, "it has `tools`");
@@ -132,6 +139,19 @@ fn by_shape(path: &Path, root: Value<'_, '_>, hints: Hints) -> Result<Recognised
 
 fn has_messages(root: Value<'_, '_>) -> bool {
     root.get("messages").is_some_and(|messages| messages.kind() == Kind::Array)
+}
+
+/// The dialect that a model is asked in, where messages alone do not tell. (A gateway may speak to Claude in
+/// OpenAI's dialect; --dialect says so.)
+fn of_model(root: Value<'_, '_>) -> Option<Dialect> {
+    let model = root.get("model")?.as_str()?.to_ascii_lowercase();
+    if model.starts_with("claude") {
+        return Some(Dialect::AnthropicMessages);
+    }
+    ["gpt-", "chatgpt-", "o1", "o3", "o4"]
+        .iter()
+        .any(|known| model.starts_with(known))
+        .then_some(Dialect::OpenaiChat)
 }
 
 fn unclear_dialect(path: &Path) -> Trouble {
@@ -317,6 +337,16 @@ mod tests {
             // 6. Requests, by the signs of their dialects; their tools do not make them lists.
             ("x.json", r#"{"system":"s","messages":[],"tools":[{"name":"a"}]}"#, Request(AnthropicMessages)),
             ("x.json", r#"{"messages":[{"role":"developer","content":"x"}]}"#, Request(OpenaiChat)),
+            (
+                "x.json",
+                r#"{"model":"claude-x","messages":[{"role":"user","content":"x"}]}"#,
+                Request(AnthropicMessages),
+            ),
+            (
+                "x.json",
+                r#"{"model":"gpt-4o","messages":[{"role":"user","content":"x"}]}"#,
+                Request(OpenaiChat),
+            ),
             ("x.json", r#"{"input":"x","tools":[]}"#, Request(OpenaiResponses)),
             ("x.json", r#"{"contents":[],"tools":[]}"#, Request(GeminiGenerate)),
             // Anthropic's connector names servers in an array: no config.

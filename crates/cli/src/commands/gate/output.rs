@@ -117,6 +117,13 @@ pub(super) fn updated(
 
 /// What accepts what was found: one thing to do, for the first refusal that has one.
 fn fix(args: &Gate, report: &Report) -> Option<Fix> {
+    if report.verdict == Verdict::Unmeasured {
+        let unasked = report.failures.iter().any(|failure| failure.reason == deadweight_gate::NOT_ASKED);
+        return unasked.then(|| Fix {
+            lead: "Ask every server of the lock, give yours its label of the lock, or narrow the run:",
+            text: format!("{} (or --name LABEL)", words(args, &["--only", "LABEL"])),
+        });
+    }
     if report.verdict != Verdict::Refused {
         return None;
     }
