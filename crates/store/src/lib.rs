@@ -1,0 +1,1 @@
+//! The ledger: what was called and carried, on SQLite.
