@@ -23,6 +23,8 @@ mod message;
 #[cfg(feature = "client")]
 mod meter;
 mod redact;
+#[cfg(feature = "proxy")]
+mod relay;
 mod spec;
 #[cfg(feature = "client")]
 mod tail;
