@@ -1,0 +1,233 @@
+//! The background writer: lines go in without waiting, and are written together a moment later by a thread of their own.
+
+use crate::call::Call;
+use crate::error::{Cause, Error};
+use crate::ledger;
+use crate::schema::{self, Access};
+use sqlx::sqlite::SqliteConnection;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// How many lines may wait to be written. What comes while so many wait is dropped and counted.
+const WAITING: usize = 4_096;
+/// How many lines are written in one transaction.
+const BATCH: usize = 512;
+/// How long the first line of a batch waits for others. With the time a write takes, this is what a process that is
+/// killed loses.
+const GATHER: Duration = Duration::from_millis(200);
+/// After a ledger could not be used, how long until it is tried again.
+const AGAIN: Duration = Duration::from_secs(10);
+/// The same for one that is only locked, for which lines are kept.
+const LOCKED: Duration = Duration::from_millis(500);
+
+/// Records calls. It may be shared between threads; recording never waits and never fails.
+pub struct Recorder {
+    sender: SyncSender<Message>,
+    counts: Arc<Counts>,
+}
+
+/// How many lines were written, and how many were not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Lines that are in the ledger.
+    pub written: u64,
+    /// Lines that were lost: the ledger could not take them, or not in time.
+    pub dropped: u64,
+}
+
+#[derive(Default)]
+struct Counts {
+    written: AtomicU64,
+    dropped: AtomicU64,
+}
+
+enum Message {
+    Call(Box<Call>),
+    /// Everything before this is to be written, and then answered.
+    Flush(SyncSender<()>),
+}
+
+/// Is told, once, why lines are lost.
+type Tell = Box<dyn FnOnce(&Error) + Send>;
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("recorded", &self.recorded()).finish()
+    }
+}
+
+impl Recorder {
+    /// Records into the ledger in `file`, which is made where there is none. The first time that a line is lost,
+    /// `tell` is told why, on the recorder's own thread.
+    pub fn start(file: PathBuf, tell: impl FnOnce(&Error) + Send + 'static) -> Self {
+        let (sender, receiver) = sync_channel(WAITING);
+        let counts = Arc::new(Counts::default());
+        let writer = Writer {
+            file,
+            receiver,
+            counts: Arc::clone(&counts),
+            tell: Some(Box::new(tell)),
+            connection: None,
+            not_before: None,
+        };
+        // Without a thread the receiver is gone, and every line is counted as dropped.
+        let _ = std::thread::Builder::new().name("ledger".to_owned()).spawn(move || writer.run());
+        Self { sender, counts }
+    }
+
+    /// Records a call.
+    pub fn record(&self, call: Call) {
+        if self.sender.try_send(Message::Call(Box::new(call))).is_err() {
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What became of the lines so far. Lines that wait are in neither count.
+    #[must_use]
+    pub fn recorded(&self) -> Recorded {
+        Recorded {
+            written: self.counts.written.load(Ordering::Relaxed),
+            dropped: self.counts.dropped.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Waits until everything recorded so far is written, or given up, but not longer than `within`; whether that
+    /// was long enough. It blocks, and is for the end of a process.
+    pub fn flush(&self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        let (sender, done) = sync_channel(1);
+        loop {
+            match self.sender.try_send(Message::Flush(sender.clone())) {
+                Ok(()) => break,
+                Err(TrySendError::Full(_)) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(_) => return false,
+            }
+        }
+        done.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok()
+    }
+}
+
+/// The thread's side.
+struct Writer {
+    file: PathBuf,
+    receiver: Receiver<Message>,
+    counts: Arc<Counts>,
+    tell: Option<Tell>,
+    connection: Option<SqliteConnection>,
+    /// When the ledger is tried again, after it could not be used.
+    not_before: Option<(Instant, Error)>,
+}
+
+impl Writer {
+    fn run(mut self) {
+        let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return self.tell(&Error::of_io(&self.file.clone(), &error)),
+        };
+        // At once, so that the trouble of a ledger that cannot be used is known before the first call.
+        if let Err(error) = runtime.block_on(self.open())
+            && error.cause != Cause::Locked
+        {
+            self.fail(error);
+        }
+        let mut batch: Vec<Call> = Vec::new();
+        let mut flushes: Vec<SyncSender<()>> = Vec::new();
+        loop {
+            let open = self.gather(&mut batch, &mut flushes);
+            while !batch.is_empty() {
+                let written = runtime.block_on(self.write(&batch));
+                let ending = !open || !flushes.is_empty();
+                match written {
+                    Ok(()) => {
+                        self.counts.written.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                        batch.clear();
+                    }
+                    // Whoever holds it will let go of it; meanwhile lines wait, and then the queue is full.
+                    Err(error) if error.cause == Cause::Locked && !ending => {
+                        if self.counts.dropped.load(Ordering::Relaxed) > 0 {
+                            self.tell(&error);
+                        }
+                        std::thread::sleep(LOCKED);
+                    }
+                    Err(error) => {
+                        self.counts.dropped.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                        batch.clear();
+                        self.fail(error);
+                    }
+                }
+            }
+            for flushed in flushes.drain(..) {
+                let _ = flushed.try_send(());
+            }
+            if !open {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a line and then a moment for others; whether more can come.
+    fn gather(&self, batch: &mut Vec<Call>, flushes: &mut Vec<SyncSender<()>>) -> bool {
+        let mut until: Option<Instant> = None;
+        while batch.len() < BATCH {
+            let message = match until {
+                None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(until) => self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())),
+            };
+            match message {
+                Ok(Message::Call(call)) => {
+                    batch.push(*call);
+                    until = until.or_else(|| Some(Instant::now() + GATHER));
+                }
+                Ok(Message::Flush(done)) => {
+                    flushes.push(done);
+                    return true;
+                }
+                Err(RecvTimeoutError::Timeout) => return true,
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+        true
+    }
+
+    async fn open(&mut self) -> Result<(), Error> {
+        if self.connection.is_none() {
+            if let Some((when, error)) = &self.not_before
+                && Instant::now() < *when
+            {
+                return Err(error.clone());
+            }
+            self.connection = Some(schema::open(&self.file, Access::Write).await?);
+            self.not_before = None;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, batch: &[Call]) -> Result<(), Error> {
+        self.open().await?;
+        match &mut self.connection {
+            Some(connection) => ledger::write(connection, &self.file, batch).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The ledger cannot be used for now: it is opened anew, later.
+    fn fail(&mut self, error: Error) {
+        self.tell(&error);
+        self.connection = None;
+        if self.not_before.is_none() {
+            self.not_before = Some((Instant::now() + AGAIN, error));
+        }
+    }
+
+    fn tell(&mut self, error: &Error) {
+        if let Some(tell) = self.tell.take() {
+            tell(error);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The shape of the ledger, and how an older one is brought up to it.
+
+use crate::error::{Cause, Error};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+/// What a ledger says it is, so that no other program's database is written to.
+const APPLICATION: i64 = 0x6477_6c67;
+
+/// One step for each version. Released steps are never changed; a new shape is a new step.
+const STEPS: &[&str] = &["
+CREATE TABLE call (
+    id INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('call', 'load', 'search')),
+    server TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    client TEXT NOT NULL,
+    session TEXT NOT NULL,
+    bytes_in INTEGER NOT NULL,
+    bytes_out INTEGER NOT NULL,
+    duration_us INTEGER NOT NULL,
+    outcome TEXT NOT NULL CHECK (outcome IN
+        ('ok', 'tool_error', 'rpc_error', 'refused', 'cancelled', 'crashed', 'timed_out')),
+    loaded INTEGER NOT NULL CHECK (loaded IN (0, 1)),
+    surface TEXT NOT NULL
+) STRICT;
+CREATE INDEX call_at ON call (at_ms);
+CREATE INDEX call_tool ON call (server, tool);
+"];
+
+/// How long a statement waits for another process that writes.
+pub(crate) const BUSY: Duration = Duration::from_secs(5);
+
+/// How a ledger is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is made where there is none.
+    Write,
+    /// It must be there; it is brought up to date where it may be written to.
+    Read,
+}
+
+/// Opens the ledger in `file`, in the newest shape.
+pub(crate) async fn open(file: &Path, access: Access) -> Result<SqliteConnection, Error> {
+    if access == Access::Write {
+        make(file)?;
+    }
+    match connect(file, false, STEPS).await {
+        Err(error) if access == Access::Read && matches!(error.cause, Cause::ReadOnly | Cause::Unopened) => {
+            connect(file, true, STEPS).await
+        }
+        outcome => outcome,
+    }
+}
+
+/// Makes the file, for its owner alone; SQLite gives its companions the same rights.
+fn make(file: &Path) -> Result<(), Error> {
+    let of_io = |error| Error::of_io(file, &error);
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(of_io)?;
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(file) {
+        Ok(_) => Ok(()),
+        // Whether it can be written to is SQLite's to say, which knows more of the reason.
+        Err(_) if file.exists() => Ok(()),
+        Err(error) => Err(of_io(error)),
+    }
+}
+
+async fn connect(file: &Path, read_only: bool, steps: &[&str]) -> Result<SqliteConnection, Error> {
+    let of_sqlite = |error| Error::of_sqlite(file, &error);
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(false)
+        .read_only(read_only)
+        .busy_timeout(BUSY)
+        .disable_statement_logging();
+    let mut connection = options.connect().await.map_err(of_sqlite)?;
+    let version = known(&mut connection, file, steps).await?;
+    if read_only {
+        // What cannot be brought up to date can be read only if it is.
+        return match version == steps.len() {
+            true => Ok(connection),
+            false => Err(Error::new(file, Cause::ReadOnly, "it is of an earlier shape")),
+        };
+    }
+    journal(&mut connection).await.map_err(of_sqlite)?;
+    connection.execute("PRAGMA synchronous = NORMAL").await.map_err(of_sqlite)?;
+    migrate(&mut connection, file, steps).await?;
+    Ok(connection)
+}
+
+/// Readers and one writer at a time do not wait for each other. While many processes make the same ledger, the
+/// switch is refused at once, whatever the busy timeout is.
+async fn journal(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+    let mut attempts = 0;
+    loop {
+        match connection.execute("PRAGMA journal_mode = WAL").await {
+            Err(error) if attempts < 100 && is_busy(&error) => {
+                attempts += 1;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            outcome => return outcome.map(drop),
+        }
+    }
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    Error::of_sqlite(Path::new(""), error).cause == Cause::Locked
+}
+
+/// Brings the shape up to date. The write lock is held from before the version is read until it is written: of many
+/// processes one does it, and the others find it done.
+async fn migrate(connection: &mut SqliteConnection, file: &Path, steps: &[&str]) -> Result<(), Error> {
+    let of_sqlite = |error| Error::of_sqlite(file, &error);
+    if known(connection, file, steps).await? == steps.len() {
+        return Ok(());
+    }
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(of_sqlite)?;
+    let version = known(&mut transaction, file, steps).await?;
+    for step in steps.iter().skip(version) {
+        transaction.execute(AssertSqlSafe(*step)).await.map_err(of_sqlite)?;
+    }
+    let mark = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {}", steps.len());
+    transaction.execute(AssertSqlSafe(mark)).await.map_err(of_sqlite)?;
+    transaction.commit().await.map_err(of_sqlite)
+}
+
+/// The version of the shape that is there; 0 where there is none yet.
+async fn known(connection: &mut SqliteConnection, file: &Path, steps: &[&str]) -> Result<usize, Error> {
+    let of_sqlite = |error| Error::of_sqlite(file, &error);
+    let one = "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_schema) \
+               FROM pragma_application_id AS a, pragma_user_version AS u";
+    let (application, version, things): (i64, i64, i64) =
+        sqlx::query_as(one).fetch_one(connection).await.map_err(of_sqlite)?;
+    if application != APPLICATION && (things > 0 || application != 0) {
+        return Err(Error::new(file, Cause::Foreign, ""));
+    }
+    match usize::try_from(version) {
+        Ok(version) if version <= steps.len() => Ok(version),
+        _ => Err(Error::new(file, Cause::Newer, format!("its shape is version {version}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn shape(file: &Path) -> Vec<String> {
+        let mut connection = connect(file, true, STEPS).await.unwrap();
+        let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+        sqlx::query_as(sql)
+            .fetch_all(&mut connection)
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|(sql,): (String,)| sql)
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn opening_again_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep/er/ledger.sqlite");
+        open(&file, Access::Write).await.unwrap().close().await.unwrap();
+        let first = shape(&file).await;
+        assert_eq!(first.len(), 3);
+        for access in [Access::Write, Access::Read] {
+            open(&file, access).await.unwrap().close().await.unwrap();
+            assert_eq!(shape(&file).await, first);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_older_shape_is_brought_up_to_date_once_and_keeps_its_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ledger.sqlite");
+        let mut old = open(&file, Access::Write).await.unwrap();
+        let line = "INSERT INTO call VALUES (NULL, 1, 'call', 's', 't', '', '', 2, 3, 4, 'ok', 0, 'stubs')";
+        old.execute(line).await.unwrap();
+        old.close().await.unwrap();
+        let later: Vec<&str> = STEPS
+            .iter()
+            .copied()
+            .chain(["ALTER TABLE call ADD COLUMN host TEXT NOT NULL DEFAULT ''"])
+            .collect();
+        // Several at once: one of them does it.
+        let (a, b, c) = tokio::join!(
+            connect(&file, false, &later),
+            connect(&file, false, &later),
+            connect(&file, false, &later)
+        );
+        for connection in [a, b, c] {
+            let mut connection = connection.unwrap();
+            let (server, host): (String, String) =
+                sqlx::query_as("SELECT server, host FROM call").fetch_one(&mut connection).await.unwrap();
+            assert_eq!((server.as_str(), host.as_str()), ("s", ""));
+        }
+        // What this release does not know, it does not touch.
+        let error = open(&file, Access::Write).await.unwrap_err();
+        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 2"));
+    }
+
+    #[tokio::test]
+    async fn another_programs_database_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("other.sqlite");
+        std::fs::write(&file, "").unwrap();
+        let mut other = SqliteConnectOptions::new().filename(&file).connect().await.unwrap();
+        other.execute("CREATE TABLE bookmarks (url TEXT)").await.unwrap();
+        other.close().await.unwrap();
+        let before = std::fs::read(&file).unwrap();
+        assert_eq!(open(&file, Access::Write).await.unwrap_err().cause, Cause::Foreign);
+        assert_eq!(std::fs::read(&file).unwrap(), before);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn files_are_their_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("data/ledger.sqlite");
+        let mut connection = open(&file, Access::Write).await.unwrap();
+        connection.execute("CREATE TABLE x (y)").await.unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(folder.path().join("data").as_path()), 0o700);
+        for name in ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"] {
+            assert_eq!(mode(&folder.path().join("data").join(name)), 0o600, "{name}");
+        }
+    }
+}
