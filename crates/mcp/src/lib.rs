@@ -29,6 +29,8 @@ mod spec;
 #[cfg(feature = "client")]
 mod tail;
 mod text;
+#[cfg(feature = "proxy")]
+mod upstream;
 
 #[cfg(feature = "client")]
 pub use ask::{list, list_all, no_progress};

@@ -4,7 +4,7 @@ mod client;
 mod events;
 mod http;
 mod sse;
-mod stdio;
+pub(crate) mod stdio;
 
 use crate::error::Reason;
 use crate::harmless::excerpt;

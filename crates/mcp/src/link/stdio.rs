@@ -6,6 +6,8 @@ use crate::lines::Lines;
 use crate::listing::{Anomaly, Options};
 use crate::message::{Answer, Request};
 use crate::meter::Meter;
+#[cfg(feature = "proxy")]
+use crate::spec::{ServerSpec, Transport};
 use crate::tail::Tail;
 use crate::text::{Folder, Text};
 use bytes::Bytes;
@@ -15,7 +17,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -58,23 +60,7 @@ impl StdioLink {
         cwd: Option<&Folder>,
         options: &Options,
     ) -> Result<Self, Reason> {
-        let mut process = Command::new(command.reveal());
-        process
-            .args(args.iter().map(Text::reveal))
-            .envs(env.iter().map(|(name, value)| (name, value.reveal())))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        if let Some(cwd) = cwd {
-            process.current_dir(cwd.reveal());
-        }
-        let mut group = Group::spawn(&mut process).map_err(|error| why_not(&error, command, cwd))?;
-        let child = group.child();
-        let (Some(stdin), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(Reason::NotStarted { detail: "its standard streams are missing".to_owned() });
-        };
+        let (group, stdin, stdout, stderr) = spawn_process(command, args, env, cwd)?;
         let (outbox, inbox) = mpsc::channel(OUTBOX);
         let tail = Tail::default();
         Ok(Self {
@@ -190,6 +176,44 @@ impl StdioLink {
         group.end(grace).await;
         stderr_reader.abort();
         stderr
+    }
+}
+
+/// A process that was started, with its standard streams.
+pub(crate) type Spawned = (Group, ChildStdin, ChildStdout, ChildStderr);
+
+/// Starts the process of a server on stdio.
+#[cfg(feature = "proxy")]
+pub(crate) fn spawn(spec: &ServerSpec) -> Result<Spawned, Reason> {
+    match &spec.transport {
+        Transport::Stdio { command, args, env, cwd } => spawn_process(command, args, env, cwd.as_ref()),
+        Transport::Http { .. } | Transport::Sse { .. } => {
+            Err(Reason::NotStarted { detail: "it is no process".to_owned() })
+        }
+    }
+}
+
+fn spawn_process(
+    command: &Text,
+    args: &[Text],
+    env: &[(String, Text)],
+    cwd: Option<&Folder>,
+) -> Result<Spawned, Reason> {
+    let mut process = Command::new(command.reveal());
+    process
+        .args(args.iter().map(Text::reveal))
+        .envs(env.iter().map(|(name, value)| (name, value.reveal())))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if let Some(cwd) = cwd {
+        process.current_dir(cwd.reveal());
+    }
+    let mut group = Group::spawn(&mut process).map_err(|error| why_not(&error, command, cwd))?;
+    let child = group.child();
+    match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok((group, stdin, stdout, stderr)),
+        _ => Err(Reason::NotStarted { detail: "its standard streams are missing".to_owned() }),
     }
 }
 
