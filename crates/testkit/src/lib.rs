@@ -1,5 +1,6 @@
 //! What tests talk to instead of the world. Nothing here ships.
 
+pub mod conformance;
 pub mod layouts;
 pub mod scripted_mcp;
 pub mod upstream;
