@@ -5,6 +5,7 @@ use std::time::Duration;
 
 pub mod bench;
 pub mod ci;
+pub mod conformance;
 pub mod fixtures;
 pub mod fuzz;
 pub mod place;

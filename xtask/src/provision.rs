@@ -98,12 +98,7 @@ impl Servers {
 /// When a registry does not answer, or the cache cannot be written.
 pub fn servers() -> Result<Servers> {
     let pins = place::workspace().join("xtask/servers");
-    let npm = kept("servers-npm", &[pins.join("package.json"), pins.join("package-lock.json")], |folder| {
-        for name in ["package.json", "package-lock.json"] {
-            fs::copy(pins.join(name), folder.join(name))?;
-        }
-        run(command("npm").current_dir(folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
-    })?;
+    let npm = npm("servers-npm", "xtask/servers")?;
     let requirements = pins.join("requirements.txt");
     let venv = kept("servers-python", std::slice::from_ref(&requirements), |folder| {
         run(command("python3").args(["-m", "venv"]).arg(folder))?;
@@ -113,6 +108,42 @@ pub fn servers() -> Result<Servers> {
             .arg(&requirements))
     })?;
     Ok(Servers { npm, venv })
+}
+
+/// The official conformance suites of MCP.
+#[derive(Debug, Clone)]
+pub struct Suites(PathBuf);
+
+impl Suites {
+    /// The Node.js that they need.
+    pub fn node(&self) -> PathBuf {
+        self.0.join("node_modules/node/bin/node")
+    }
+
+    /// The program of one of them, by the name that `xtask/conformance` gives it.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.0.join("node_modules").join(name).join("dist/index.js")
+    }
+}
+
+/// Installs the conformance suites named in `xtask/conformance`, or finds them where an earlier run left them.
+///
+/// # Errors
+///
+/// When the registry does not answer, or the cache cannot be written.
+pub fn suites() -> Result<Suites> {
+    npm("conformance", "xtask/conformance").map(Suites)
+}
+
+/// What a folder of the workspace pins, installed by npm.
+fn npm(name: &str, pins: &str) -> Result<PathBuf> {
+    let pins = place::workspace().join(pins);
+    kept(name, &[pins.join("package.json"), pins.join("package-lock.json")], |folder| {
+        for name in ["package.json", "package-lock.json"] {
+            fs::copy(pins.join(name), folder.join(name))?;
+        }
+        run(command("npm").current_dir(folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
+    })
 }
 
 /// A folder in the user's cache whose content follows from the text of `sources`: filled once by `fill`, found again

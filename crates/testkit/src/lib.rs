@@ -1,7 +1,10 @@
 //! What tests talk to instead of the world. Nothing here ships.
 
+pub mod client;
 pub mod conformance;
 pub mod layouts;
+pub mod processes;
+pub mod programs;
 pub mod scripted_mcp;
 pub mod upstream;
 

@@ -17,8 +17,8 @@ pub mod stdio;
 
 pub use script::{Act, Endless, Era, Fixed, Generate, HttpScript, Page, Script};
 
+use crate::programs::program;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// The binary `scripted-mcp`: the one `DEADWEIGHT_SCRIPTED_MCP` names, else one that cargo is asked to build
@@ -27,34 +27,9 @@ use std::sync::OnceLock;
 /// # Panics
 ///
 /// When it does not build.
-#[expect(clippy::panic, reason = "only tests call this, and they cannot go on without it")]
 pub fn path() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| match locate() {
-        Ok(path) => path,
-        Err(problem) => panic!("the scripted MCP server could not be built: {problem}"),
+    BUILT.get_or_init(|| {
+        std::env::var_os("DEADWEIGHT_SCRIPTED_MCP").map_or_else(|| program("scripted-mcp"), PathBuf::from)
     })
-}
-
-fn locate() -> Result<PathBuf, String> {
-    if let Some(path) = std::env::var_os("DEADWEIGHT_SCRIPTED_MCP") {
-        return Ok(path.into());
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .args(["build", "--quiet", "--package", "deadweight-testkit", "--bin", "scripted-mcp"])
-        .args(["--message-format", "json-render-diagnostics"]);
-    let output = build.output().map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    // Cargo says where it put it, whatever the profile and the build folder are.
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .next_back()
-        .ok_or_else(|| "cargo names no executable".to_owned())
 }
