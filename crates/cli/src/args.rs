@@ -14,7 +14,7 @@ const STYLES: Styles = Styles::styled()
 
 /// Weighs what a coding agent carries on every turn.
 #[derive(Debug, Parser)]
-#[command(name = "deadweight", version, styles = STYLES, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "deadweight", version, styles = STYLES, max_term_width = 100)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 #[command(
     after_help = "Exit codes: 0 done · 1 refused by a gate or a check · 2 wrong usage · 3 could not measure"

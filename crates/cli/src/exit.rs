@@ -92,6 +92,15 @@ impl Trouble {
         out
     }
 
+    /// The error as JSON: what was wrong, and its details by their labels.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let mut details = serde_json::Map::new();
+        for (label, text) in &self.details {
+            details.entry(*label).or_insert_with(|| text.as_str().into());
+        }
+        serde_json::json!({ "what": self.what, "details": details })
+    }
+
     /// Writes the error to standard error.
     pub(crate) fn print(&self) {
         let _ = anstream::stderr().write_all(inert(&self.render()).as_bytes());

@@ -11,8 +11,9 @@ use crate::settings;
 use deadweight_estimate::ESTIMATOR_NAMES;
 use deadweight_footprint::catalogue::Server;
 use deadweight_footprint::memory::Memory;
-use deadweight_mcp::ServerSpec;
+use deadweight_mcp::config::{self, Context, process_env};
 use deadweight_mcp::harmless::word;
+use deadweight_mcp::{Reason, ServerSpec};
 use std::path::Path;
 
 /// Everything that can be priced, and what could not be had.
@@ -148,7 +149,7 @@ fn no_target(command: &str) -> Trouble {
 }
 
 /// The headers of the command line, with variables of the environment put in.
-fn headers(arguments: &[String]) -> Result<Vec<(String, String)>, Trouble> {
+pub(crate) fn headers(arguments: &[String]) -> Result<Vec<(String, String)>, Trouble> {
     arguments
         .iter()
         .map(|argument| {
@@ -158,13 +159,18 @@ fn headers(arguments: &[String]) -> Result<Vec<(String, String)>, Trouble> {
                     .at("header", format!("{shown}…"))
                     .attempt("--header 'Authorization: Bearer ${TOKEN}'")
             })?;
-            let value =
-                words::expand(value.trim(), &|name| std::env::var(name).ok()).map_err(|variable| {
+            let context = Context { env: &process_env, workspace: None };
+            let value = config::expand(value.trim(), context).map_err(|reason| match reason {
+                Reason::UnsetVariable { name: variable, .. } => {
                     Trouble::usage(format!("the variable {variable} of a header is not set"))
                         .at("header", name.trim())
                         .attempt(format!("export {variable}=…, or give a default: ${{{variable}:-…}}"))
-                })?;
-            Ok((name.trim().to_owned(), value))
+                }
+                _ => Trouble::usage("a header asks for what only an editor can fill in")
+                    .at("header", name.trim())
+                    .attempt("take it from the environment: --header 'Authorization: Bearer ${TOKEN}'"),
+            })?;
+            Ok((name.trim().to_owned(), value.reveal().to_owned()))
         })
         .collect()
 }

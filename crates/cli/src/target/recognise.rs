@@ -65,6 +65,12 @@ pub(crate) fn recognise(
         }
         Err(error) => return Err(not_json(path, bytes, error)),
     };
+    if let Some(said) = hints
+        .dialect
+        .filter(|_| matches!(hints.kind, None | Some(KindArg::Request)) && root.kind() == Kind::Object)
+    {
+        fits(path, said, root)?;
+    }
     match hints.kind {
         Some(KindArg::Tools) => match listed(root) {
             Some(_) => found(TargetKind::Tools, "--as tools"),
@@ -135,6 +141,30 @@ fn by_shape(path: &Path, root: Value<'_, '_>, hints: Hints) -> Result<Recognised
         return found(TargetKind::Tools, "it has `tools`");
     }
     Err(unknown(path, root))
+}
+
+/// Whether a request can be of the dialect that is said. Where its shape does not tell, the word of the person does.
+fn fits(path: &Path, said: Dialect, root: Value<'_, '_>) -> Result<(), Trouble> {
+    let shape = Dialect::of_shape(root.document());
+    let either = has_messages(root);
+    let fits = match shape {
+        Some(shape) => shape == said,
+        None => either && matches!(said, Dialect::AnthropicMessages | Dialect::OpenaiChat),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Trouble::usage(format!("the target is not what --dialect {said} says"))
+        .at("target", shown(path))
+        .at(
+            "found",
+            match shape {
+                Some(shape) => format!("a request, {shape}"),
+                None if either => "a request, anthropic-messages or openai-chat".to_owned(),
+                None => described(root),
+            },
+        )
+        .attempt("leave out --dialect to have it recognised"))
 }
 
 fn has_messages(root: Value<'_, '_>) -> bool {
@@ -370,6 +400,9 @@ mod tests {
         assert!(said(Some(KindArg::Config), None).is_err());
         assert!(said(Some(KindArg::Request), None).unwrap_err().contains("does not tell of which dialect"));
         assert!(said(None, None).unwrap_err().contains("does not tell of which dialect"));
+        for wrong in [Dialect::GeminiGenerate, Dialect::OpenaiResponses] {
+            assert!(said(None, Some(wrong)).unwrap_err().contains("not what --dialect"), "{wrong}");
+        }
         let toml = Hints { kind: Some(KindArg::Tools), dialect: None };
         assert_eq!(told("x.toml", "[]", toml), Ok(TargetKind::Tools));
     }

@@ -1,4 +1,4 @@
-//! Command lines and variables as a person writes them in one argument.
+//! Command lines as a person writes them in one argument.
 
 use crate::exit::Trouble;
 
@@ -29,34 +29,6 @@ pub(crate) fn split(line: &str) -> Result<Vec<String>, Trouble> {
     Ok(words)
 }
 
-/// `text` with `${VAR}` and `${VAR:-default}` replaced by what `environment` holds.
-///
-/// # Errors
-///
-/// The name of the first variable that is not set and has no default.
-pub(crate) fn expand(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("${") {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let Some(end) = from.find('}') else {
-            out.push_str(from);
-            return Ok(out);
-        };
-        let inside = &from[2..end];
-        let (name, default) = match inside.split_once(":-") {
-            Some((name, default)) => (name, Some(default)),
-            None => (inside, None),
-        };
-        let value = environment(name).filter(|value| default.is_none() || !value.is_empty());
-        out.push_str(&value.or_else(|| default.map(str::to_owned)).ok_or_else(|| name.to_owned())?);
-        rest = &from[end + 1..];
-    }
-    out.push_str(rest);
-    Ok(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,19 +41,5 @@ mod tests {
         assert_eq!(words(r#""a\"b" '\'"#), [r#"a"b"#, "\\"]);
         assert!(words("  ").is_empty());
         assert!(split("node 'x").is_err());
-    }
-
-    #[test]
-    fn variables_are_expanded_or_named() {
-        let environment = |name: &str| match name {
-            "A" => Some("1".to_owned()),
-            "EMPTY" => Some(String::new()),
-            _ => None,
-        };
-        let expanded = |text| expand(text, &environment);
-        assert_eq!(expanded("Bearer ${A}${A}!"), Ok("Bearer 11!".to_owned()));
-        assert_eq!(expanded("${B:-x}${A:-y}${EMPTY:-z}${EMPTY}"), Ok("x1z".to_owned()));
-        assert_eq!(expanded("a ${B} ${C}"), Err("B".to_owned()));
-        assert_eq!(expanded("$A ${unclosed"), Ok("$A ${unclosed".to_owned()));
     }
 }

@@ -229,6 +229,27 @@ fn a_request_of_an_unclear_dialect() {
 }
 
 #[test]
+fn a_request_of_another_dialect_than_is_said() {
+    let sandbox = Sandbox::new()
+        .file("gemini.json", r#"{"contents":[]}"#)
+        .file("either.json", r#"{"model":"m","messages":[{"role":"user","content":"hello"}]}"#)
+        .file("none.json", r#"{"name":"x"}"#);
+    assert_run!(sandbox.run(&["footprint", "gemini.json", "--dialect", "openai-chat"]));
+    assert_run!(sandbox.run(&["footprint", "either.json", "--dialect", "gemini-generate"]));
+    assert_run!(sandbox.run(&["footprint", "none.json", "--as", "request", "--dialect", "openai-chat"]));
+    let run = sandbox.run(&["footprint", "either.json", "--dialect", "openai-chat"]);
+    assert!(run.starts_with("exit: 0\n"), "{run}");
+}
+
+#[test]
+fn help_by_name() {
+    let sandbox = Sandbox::new();
+    for command in ["footprint", "gate"] {
+        assert_eq!(sandbox.run(&["help", command]), sandbox.run(&[command, "--help"]), "{command}");
+    }
+}
+
+#[test]
 fn an_empty_list() {
     assert_run!(Sandbox::new().file("tools.json", r#"{"tools":[]}"#).run(&["footprint", "tools.json"]));
 }

@@ -179,3 +179,13 @@ fn counts_do_not_change_with_the_network() {
         }
     }
 }
+
+#[test]
+fn who_asked_for_json_gets_json() {
+    let sandbox =
+        Sandbox::new().file("house.json", tools(&[("open_door", 9, 9)])).file("broken.lock", "version = \n");
+    assert_run!(sandbox.run(&["gate", "--json", "house.json"]));
+    assert_run!(sandbox.run(&["gate", "--format", "json", "--lock", "broken.lock", "house.json"]));
+    assert_run!(sandbox.run(&["gate", "--json", "--update", "--lock", "broken.lock", "house.json"]));
+    assert_run!(sandbox.run(&["gate", "--json", "--base", "nowhere", "--lock", "broken.lock"]));
+}

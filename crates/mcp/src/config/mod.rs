@@ -21,6 +21,7 @@ mod jsonc;
 use crate::error::{ListError, Reason};
 use crate::explain::Explained;
 use crate::spec::ServerSpec;
+use crate::text::Text;
 use deadweight_wire::json::Parser;
 use draft::{Draft, Place};
 use expand::{Expander, Syntax};
@@ -143,6 +144,18 @@ pub fn read(file: &Path, context: Context<'_>) -> Result<Config, ConfigError> {
         line: None,
     })?;
     parse(&text, file, context)
+}
+
+/// Expands the variables of one text that stands in no file, such as an argument of a command line: as the JSON
+/// formats have them. What came out of the environment is shown as the text that asked for it.
+///
+/// # Errors
+///
+/// [`Reason::UnsetVariable`] and [`Reason::NeedsInput`], of line 1.
+pub fn expand(text: &str, context: Context<'_>) -> Result<Text, Reason> {
+    let folder = Path::new("");
+    let workspace = context.workspace.unwrap_or(folder);
+    Expander { syntax: Syntax::Dollar, context, workspace, folder }.expand(text, 1)
 }
 
 /// Whether a text is a configuration of MCP servers, and in which format.

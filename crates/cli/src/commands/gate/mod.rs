@@ -6,7 +6,7 @@ mod measure;
 mod output;
 mod surfaces;
 
-use crate::args::Gate;
+use crate::args::{Gate, GateFormat};
 use crate::exit::{Exit, Trouble};
 use crate::render::harmless::cut_middle;
 use crate::settings;
@@ -17,8 +17,19 @@ use deadweight_lock::{Lock, LockError};
 use file::LockFile;
 use std::path::Path;
 
-/// Runs the command.
+/// Runs the command. Who asked for JSON gets JSON, whatever happens but a wrong call.
 pub(crate) fn run(args: &Gate) -> Result<Exit, Trouble> {
+    let outcome = gate(args);
+    if let Err(trouble) = &outcome
+        && args.format() == GateFormat::Json
+        && trouble.exit != Exit::Usage
+    {
+        output::error(args, trouble)?;
+    }
+    outcome
+}
+
+fn gate(args: &Gate) -> Result<Exit, Trouble> {
     settings::set_colors(args.global.color);
     gather::enter(args.global.directory.as_deref())?;
     let file = LockFile::read(&args.lock)?;

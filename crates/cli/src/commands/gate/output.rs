@@ -12,6 +12,9 @@ use deadweight_mcp::harmless::word;
 use std::io::Write;
 use std::path::Path;
 
+/// The id of the JSON that an update prints.
+const UPDATE_SCHEMA: &str = "deadweight/gate-update/1";
+
 /// Prints a report in the form that was asked for, and says how the command ends.
 pub(super) fn report(args: &Gate, report: &Report, troubles: &[Trouble]) -> Result<Exit, Trouble> {
     let lock = args.lock.display().to_string();
@@ -37,6 +40,22 @@ pub(super) fn report(args: &Gate, report: &Report, troubles: &[Trouble]) -> Resu
         Verdict::Refused => Exit::Refused,
         Verdict::Unmeasured => Exit::Unmeasured,
     })
+}
+
+/// Prints, as JSON, that there is no report and why.
+pub(super) fn error(args: &Gate, trouble: &Trouble) -> Result<(), Trouble> {
+    let verdict = if trouble.exit == Exit::Refused { Verdict::Refused } else { Verdict::Unmeasured };
+    let lock = args.lock.display().to_string();
+    let value = if args.update {
+        serde_json::json!({
+            "schema": UPDATE_SCHEMA, "lock": lock, "written": false, "error": trouble.json(),
+        })
+    } else {
+        serde_json::json!({
+            "schema": deadweight_gate::SCHEMA, "verdict": verdict, "lock": lock, "error": trouble.json(),
+        })
+    };
+    exit::print(&crate::render::json::text(&value, false))
 }
 
 /// In GitHub Actions annotations and the step summary come by themselves.
@@ -94,7 +113,7 @@ pub(super) fn updated(
         GateFormat::Text => text::updated(&movement, &lock, changed, args.global.quiet, Screen::of_stdout()),
         GateFormat::Json => {
             let value = serde_json::json!({
-                "schema": "deadweight/gate-update/1",
+                "schema": UPDATE_SCHEMA,
                 "lock": lock,
                 "written": changed,
                 "raised": update.raised,
