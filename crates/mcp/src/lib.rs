@@ -26,6 +26,8 @@ mod redact;
 #[cfg(feature = "proxy")]
 mod relay;
 mod spec;
+#[cfg(feature = "surface")]
+pub mod surface;
 #[cfg(feature = "client")]
 mod tail;
 mod text;

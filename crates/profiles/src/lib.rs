@@ -30,3 +30,49 @@ pub const ALL: &[&Profile] = &[
 pub fn by_id(id: &str) -> Option<&'static Profile> {
     ALL.iter().copied().find(|profile| profile.id == id)
 }
+
+/// The input schema that a tool without its schema is shown with to an agent of which nothing else is known. Anthropic
+/// wants an object without combinators, OpenAI's validators want `properties`, and libraries that close a schema which
+/// does not say whether it is open leave this one as it is.
+pub const PLACEHOLDER: Fact<&str> = Fact {
+    value: r#"{"type":"object","properties":{},"additionalProperties":true}"#,
+    date: "2026-11",
+    source: "the providers' documented tool formats, and what the AI SDK does to schemas",
+};
+
+/// The profile of the agent that calls itself `name` in `clientInfo`: of all names known, the longest that `name` begins
+/// with, whatever the case.
+pub fn by_client_name(name: &str) -> Option<&'static Profile> {
+    let name = name.to_lowercase();
+    let known =
+        ALL.iter().flat_map(|profile| profile.client_names.iter().map(move |fact| (*profile, fact.value)));
+    known
+        .filter(|(_, known)| name.starts_with(known))
+        .max_by_key(|(_, known)| known.len())
+        .map(|(profile, _)| profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_known_by_the_name_it_gives() {
+        let id = |name| by_client_name(name).map(|profile| profile.id);
+        assert_eq!(id("claude-code"), Some("claude-code"));
+        assert_eq!(id("claude-ai"), Some("claude-desktop"));
+        assert_eq!(id("gemini-cli-mcp-client-github"), Some("gemini-cli"));
+        assert_eq!(id("Visual Studio Code - Insiders"), Some("vscode"));
+        assert_eq!(id("claude"), None);
+        assert_eq!(id(""), None);
+    }
+
+    #[test]
+    fn names_of_clients_are_lower_case_and_belong_to_one_agent() {
+        let mut names: Vec<_> =
+            ALL.iter().flat_map(|profile| profile.client_names).map(|fact| fact.value).collect();
+        assert!(names.iter().all(|name| *name == name.to_lowercase() && !name.is_empty()));
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

@@ -42,6 +42,13 @@ pub struct Profile {
     pub paging: Option<Fact<Paging>>,
     /// Whether it asks again after `notifications/tools/list_changed`.
     pub list_changed: Option<Fact<bool>>,
+    /// What it calls itself to MCP servers (`clientInfo.name`), in lower case; a longer name that begins so is its
+    /// too.
+    pub client_names: &'static [Fact<&'static str>],
+    /// The input schema that a tool without its schema is shown with, so that what the agent makes of it is accepted
+    /// by its provider and does not tell the model that the tool takes no arguments; [`PLACEHOLDER`](crate::PLACEHOLDER)
+    /// where nothing else is known.
+    pub placeholder: Option<Fact<&'static str>>,
     /// Where it keeps its MCP servers.
     pub configs: &'static [Fact<ConfigFile>],
     /// Names of the memory files it reads.

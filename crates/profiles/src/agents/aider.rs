@@ -18,6 +18,8 @@ pub(crate) const AIDER: Profile = Profile {
     defers: None,
     paging: None,
     list_changed: None,
+    client_names: &[],
+    placeholder: None,
     configs: &[],
     memory_files: &["CONVENTIONS.md"],
 };

@@ -1,6 +1,6 @@
 //! Claude Code and Claude Desktop.
 
-use super::{captured, measured};
+use super::{announced, captured, measured};
 use crate::types::{
     ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Profile,
     Root, StandingKind,
@@ -76,6 +76,8 @@ pub(crate) const CLAUDE_CODE: Profile = Profile {
     defers: Some(measured(true)),
     paging: Some(measured(Paging::UpTo(20))),
     list_changed: Some(measured(true)),
+    client_names: &[announced("claude-code")],
+    placeholder: None,
     configs: &[
         Fact {
             value: ConfigFile {
@@ -116,6 +118,8 @@ pub(crate) const CLAUDE_DESKTOP: Profile = Profile {
     defers: None,
     paging: None,
     list_changed: None,
+    client_names: &[announced("claude-ai")],
+    placeholder: None,
     configs: &[
         Fact {
             value: ConfigFile {

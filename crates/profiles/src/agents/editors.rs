@@ -1,5 +1,6 @@
 //! Agents that live in an editor.
 
+use super::announced;
 use crate::types::{ConfigFile, ConfigFormat, Fact, NameLimit, NameLimitEffect, Naming, Profile, Root};
 
 pub(crate) const CURSOR: Profile = Profile {
@@ -22,6 +23,8 @@ pub(crate) const CURSOR: Profile = Profile {
     defers: None,
     paging: None,
     list_changed: None,
+    client_names: &[announced("cursor")],
+    placeholder: None,
     configs: &[
         Fact {
             value: ConfigFile {
@@ -86,6 +89,8 @@ pub(crate) const VSCODE: Profile = Profile {
     defers: None,
     paging: None,
     list_changed: None,
+    client_names: &[announced("visual studio code")],
+    placeholder: None,
     configs: &[
         Fact {
             value: ConfigFile {
@@ -146,6 +151,8 @@ pub(crate) const WINDSURF: Profile = Profile {
     defers: None,
     paging: None,
     list_changed: None,
+    client_names: &[announced("windsurf")],
+    placeholder: None,
     configs: &[Fact {
         value: ConfigFile {
             root: Root::Home,

@@ -1,6 +1,6 @@
 //! gemini-cli, and qwen-code which grew out of it.
 
-use super::{captured, measured};
+use super::{announced, captured, measured};
 use crate::types::{
     ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Profile,
     Root, StandingKind,
@@ -55,6 +55,13 @@ pub(crate) const GEMINI_CLI: Profile = Profile {
     defers: Some(measured(false)),
     paging: Some(measured(Paging::UpTo(1))),
     list_changed: Some(measured(true)),
+    client_names: &[announced("gemini-cli-mcp-client")],
+    placeholder: Some(Fact {
+        // It speaks to Gemini alone, some versions of which refuse an object whose `properties` are empty.
+        value: r#"{"type":"object","additionalProperties":true}"#,
+        date: "2026-11",
+        source: "issue threads on Gemini's function declarations",
+    }),
     configs: &[
         Fact {
             value: ConfigFile {
@@ -129,6 +136,8 @@ pub(crate) const QWEN_CODE: Profile = Profile {
     defers: Some(measured(true)),
     paging: None,
     list_changed: Some(measured(false)),
+    client_names: &[announced("qwen-c")],
+    placeholder: None,
     configs: &[
         Fact {
             value: ConfigFile {

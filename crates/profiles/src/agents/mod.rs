@@ -22,3 +22,8 @@ const fn measured<T: Copy>(value: T) -> Fact<T> {
 const fn captured<T: Copy>(value: T) -> Fact<T> {
     Fact { value, date: "2026-11", source: "requests of that agent in public captures and transcripts" }
 }
+
+/// The name an agent gives in `clientInfo`, as servers log it.
+const fn announced<T: Copy>(value: T) -> Fact<T> {
+    Fact { value, date: "2026-11", source: "`clientInfo` in public logs of MCP servers" }
+}

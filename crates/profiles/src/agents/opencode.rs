@@ -1,6 +1,6 @@
 //! opencode.
 
-use super::{captured, measured};
+use super::{announced, captured, measured};
 use crate::types::{
     ConfigFile, ConfigFormat, Fact, Header, NameLimit, NameLimitEffect, Naming, Profile, Root,
 };
@@ -63,6 +63,8 @@ pub(crate) const OPENCODE: Profile = Profile {
     defers: Some(measured(false)),
     paging: None,
     list_changed: Some(measured(true)),
+    client_names: &[announced("opencode")],
+    placeholder: None,
     configs: &[
         Fact {
             value: ConfigFile {
