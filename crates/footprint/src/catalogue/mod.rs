@@ -2,12 +2,14 @@
 
 mod price;
 mod report;
+mod saving;
 pub(crate) mod tool;
 
 pub use price::price;
 pub use report::{
     Anomaly, AnomalyKind, CatalogueFootprint, Failure, SCHEMA, Served, ServerFootprint, SortBy, ToolFootprint,
 };
+pub use saving::{Change, Lists, Saving, saving};
 
 /// Servers and what they handed out, as it came.
 #[derive(Debug, Clone, Default)]

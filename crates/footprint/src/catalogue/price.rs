@@ -91,7 +91,8 @@ pub fn price(catalogue: &Catalogue, estimator: &dyn Estimator) -> CatalogueFootp
     report
 }
 
-fn measure_raw<'e>(parser: &mut Parser, raw: &[u8], estimator: &'e dyn Estimator) -> Measured<'e> {
+/// Measures the raw bytes of one definition, whatever they are.
+pub(super) fn measure_raw<'e>(parser: &mut Parser, raw: &[u8], estimator: &'e dyn Estimator) -> Measured<'e> {
     parser.scope(raw, |document| match document {
         Ok(document) => measure(document.root(), estimator),
         Err(error) => opaque(

@@ -79,6 +79,13 @@ pub enum Why {
         /// The budget.
         budget: u64,
     },
+    /// It is within the budget, but the small servers of an aggregate together are not, and smaller ones came first.
+    SharedBudget {
+        /// The bytes of its descriptions and schemas.
+        bytes: u64,
+        /// The budget.
+        budget: u64,
+    },
     /// Stubs and loader would not be smaller.
     NotSmaller,
     /// Only three tools of our own are listed.
@@ -86,6 +93,17 @@ pub enum Why {
 }
 
 impl Why {
+    /// Whether it defers because of sizes, which may not be worth a loader.
+    pub(super) const fn by_size(&self) -> bool {
+        matches!(self, Self::OverBudget { .. } | Self::SharedBudget { .. })
+    }
+
+    /// Whether it was decided by sizes, and has to last although they change.
+    pub(super) const fn lasts(&self) -> bool {
+        self.by_size()
+            || matches!(self, Self::Kept | Self::BudgetZero | Self::WithinBudget { .. } | Self::NotSmaller)
+    }
+
     /// Its id in JSON.
     pub const fn id(&self) -> &'static str {
         match self {
@@ -98,6 +116,7 @@ impl Why {
             Self::BudgetZero => "budget_zero",
             Self::OverBudget { .. } => "over_budget",
             Self::WithinBudget { .. } => "within_budget",
+            Self::SharedBudget { .. } => "shared_budget",
             Self::NotSmaller => "not_smaller",
             Self::SearchSurface => "search",
         }
@@ -119,6 +138,9 @@ impl Why {
             Self::WithinBudget { bytes, budget } => {
                 format!("descriptions and schemas weigh {bytes} bytes, within the budget of {budget}")
             }
+            Self::SharedBudget { bytes, budget } => format!(
+                "descriptions and schemas weigh {bytes} bytes; with those of smaller servers that is more than the budget of {budget}"
+            ),
             Self::NotSmaller => "stubs and loader would not be smaller than the definitions".to_owned(),
             Self::SearchSurface => "the search surface lists no tools of servers".to_owned(),
         }

@@ -161,14 +161,40 @@ impl Builder<'_> {
                 None => policy::server(self.input.settings, self.shape, kept, &open(server)),
             };
         }
+        if self.input.aggregate && self.shape == Shape::Stubs {
+            self.share_budget();
+        }
         self.settle();
         if self.shape == Shape::Stubs && !self.loader_pays() {
-            for server in &mut self.servers {
-                if let Why::OverBudget { .. } = server.why {
-                    (server.deferred, server.why) = (false, Why::NotSmaller);
-                }
+            for server in self.servers.iter_mut().filter(|server| server.why.by_size()) {
+                (server.deferred, server.why) = (false, Why::NotSmaller);
             }
             self.settle();
+        }
+    }
+
+    /// The servers of an aggregate share one budget for what stays whole, since they share one list and one loader: the
+    /// smallest come first.
+    fn share_budget(&mut self) {
+        let mut left = self.input.settings.budget;
+        let mut small: Vec<(u64, usize)> = Vec::new();
+        for (index, server) in self.servers.iter().enumerate() {
+            match server.why {
+                Why::WithinBudget { bytes, .. } => small.push((bytes, index)),
+                Why::Kept if !server.deferred => left = left.saturating_sub(open(server).schemas),
+                _ => {}
+            }
+        }
+        small.sort_unstable();
+        for (bytes, index) in small {
+            let Some(server) = self.servers.get_mut(index) else { continue };
+            let sizes = open(server);
+            if bytes <= left {
+                left -= bytes;
+            } else if sizes.stubs.saves(sizes.real) {
+                server.deferred = true;
+                server.why = Why::SharedBudget { bytes, budget: self.input.settings.budget };
+            }
         }
     }
 
@@ -202,10 +228,9 @@ impl Builder<'_> {
     fn loader_pays(&self) -> bool {
         let (mut saved, mut listed) = (0, 0);
         for server in &self.servers {
-            let by_budget = matches!(server.why, Why::OverBudget { .. });
             for draft in drafts(server).filter(|draft| draft.tool.access == Access::Deferred) {
                 let Some((_, stub)) = &draft.stub else { continue };
-                if !by_budget || draft.ruled.ruling != Ruling::Open {
+                if !server.why.by_size() || draft.ruled.ruling != Ruling::Open {
                     return true;
                 }
                 saved += draft.real.model - stub.model;
@@ -409,17 +434,7 @@ fn listed(own: &[OwnTool], tools: &[Tool], nameless: &[(usize, Bytes)]) -> Bytes
 impl Surface {
     /// What was decided by sizes, so that a list that grows does not flip what its client has already seen.
     pub fn kept(&self) -> Kept {
-        let lasting = |why: &Why| {
-            matches!(
-                why,
-                Why::Kept
-                    | Why::BudgetZero
-                    | Why::OverBudget { .. }
-                    | Why::WithinBudget { .. }
-                    | Why::NotSmaller
-            )
-        };
-        let decided = self.decisions.iter().filter(|decision| lasting(&decision.why));
+        let decided = self.decisions.iter().filter(|decision| decision.why.lasts());
         let servers: Vec<_> = decided.map(|decision| (decision.server.clone(), decision.deferred)).collect();
         let seen = self.decisions.iter().any(|decision| decision.why != Why::NoTools);
         Kept { shape: seen.then_some(self.shape), servers }

@@ -11,6 +11,7 @@ mod pins;
 mod policy;
 mod sentence;
 mod settings;
+mod size;
 mod stub;
 mod words;
 
@@ -21,6 +22,7 @@ pub use pins::{Pin, PinSource, Pins};
 pub use policy::STUBS_BYTES;
 pub use sentence::{DESCRIPTION_BYTES, first_sentence};
 pub use settings::{Choice, Client, Optimistic, SCHEMA_BUDGET, Settings, Trust};
+pub use size::Lists;
 pub use stub::{Size, renamed, size, stub};
 
 use bytes::Bytes;

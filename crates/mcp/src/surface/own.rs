@@ -44,7 +44,7 @@ impl Own {
             Self::Call => {
                 r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true}"#
             }
-            Self::Load | Self::Search | Self::ReadResult => r#"{"readOnlyHint":true,"openWorldHint":false}"#,
+            Self::Load | Self::Search | Self::ReadResult => r#"{"readOnlyHint":true}"#,
         };
         Bytes::from(format!(
             r#"{{"name":{},"description":{},"inputSchema":{{"type":"object","properties":{{{properties}}}{required}}},"annotations":{annotations}}}"#,
@@ -54,10 +54,10 @@ impl Own {
     }
 }
 
-const LOAD: &str = "Returns full schemas of tools listed without their parameters. Load what you need at once, before calling; \
-    a call with wrong arguments returns the schema too.";
-const LOAD_ONE: &str = r#""tools":{"type":"array","items":{"type":"string"}},"query":{"type":"string","description":"what to do, if no name is known"}"#;
-const LOAD_MANY: &str = r#""tools":{"type":"array","items":{"type":"string"}},"server":{"type":"string"},"query":{"type":"string","description":"what to do, if no name is known"}"#;
+const LOAD: &str = "Returns the full schemas of tools listed without parameters; load all you need at once. \
+    A call with wrong arguments returns it too.";
+const LOAD_ONE: &str = r#""tools":{"type":"array","items":{"type":"string"}},"query":{"type":"string","description":"what to do"}"#;
+const LOAD_MANY: &str = r#""tools":{"type":"array","items":{"type":"string"}},"server":{"type":"string"},"query":{"type":"string","description":"what to do"}"#;
 
 const SEARCH: &str = "Finds tools by what is to be done. Returns names and purposes.";
 const SEARCH_PROPERTIES: &str =
