@@ -1,6 +1,10 @@
 //! What surfaces save on the lists of real servers, and on a generated one: every figure gross, net and as break-even.
 #![cfg(feature = "surface")]
-#![allow(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test says what is wrong by failing, and its figures are read"
+)]
 
 use bytes::Bytes;
 use deadweight_estimate::{Estimator, calibrated, estimator};
