@@ -11,12 +11,12 @@ use crate::error::{Failure, ListError, Reason};
 use crate::link::{Fault, Link};
 use crate::listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage};
 use crate::message::{
-    self, Answer, Handshake, KNOWN_VERSIONS, METHOD_NOT_FOUND, MODERN_VERSION, Page, Request, RpcError,
+    self, Answer, Handshake, KNOWN_VERSIONS, METHOD_NOT_FOUND, MODERN_VERSION, Request, RpcError,
 };
 use crate::meter::Meter;
+use crate::pages::Collected;
 use crate::spec::{ServerSpec, Transport};
 use bytes::Bytes;
-use std::collections::HashMap;
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval, timeout, timeout_at};
 
@@ -26,8 +26,6 @@ const FOR_EVER: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 const TICK: Duration = Duration::from_millis(500);
 /// How long a server that refused `initialize` may take to answer `server/discover`.
 const DISCOVER: Duration = Duration::from_secs(10);
-/// Pages in a row without a new tool after which a list is held to be endless.
-const BARREN_PAGES: usize = 64;
 
 /// Asks one server for its tools.
 ///
@@ -218,11 +216,11 @@ async fn converse_once(
                 cursor = list.add(page)?;
                 meter.read(list.pages, list.tools.len());
                 if cursor.is_none() {
-                    return Ok(list.told(handshake, era, version, true));
+                    return Ok(told(list, handshake, era, version, true));
                 }
             }
             Answer::Error(error) if error.code == METHOD_NOT_FOUND && !handshake.tools && list.pages == 0 => {
-                return Ok(list.told(handshake, era, version, false));
+                return Ok(told(list, handshake, era, version, false));
             }
             Answer::Error(error) => return Err(refused("tools/list", error).into()),
             Answer::Malformed(detail) => {
@@ -304,76 +302,14 @@ fn refused(method: &'static str, error: RpcError) -> Reason {
     Reason::ServerError { method, code: error.code, message }
 }
 
-/// The pages read so far.
-struct Collected<'o> {
-    options: &'o Options,
-    tools: Vec<Bytes>,
-    /// Index of the first tool of each name.
-    names: HashMap<String, usize>,
-    duplicates: Vec<Anomaly>,
-    /// The page that came with each cursor.
-    cursors: HashMap<Bytes, usize>,
-    pages: usize,
-    barren: usize,
-    bytes: usize,
-}
-
-impl<'o> Collected<'o> {
-    fn new(options: &'o Options) -> Self {
-        Self {
-            options,
-            tools: Vec::new(),
-            names: HashMap::new(),
-            duplicates: Vec::new(),
-            cursors: HashMap::new(),
-            pages: 0,
-            barren: 0,
-            bytes: 0,
-        }
-    }
-
-    /// Takes a page in and gives the cursor of the next one, or says why the list cannot be right.
-    fn add(&mut self, page: Page) -> Result<Option<Bytes>, Reason> {
-        self.pages += 1;
-        let known = self.names.len();
-        self.bytes = self.bytes.saturating_add(page.size);
-        for (name, definition) in page.tools {
-            let index = self.tools.len();
-            self.tools.push(definition);
-            match self.names.entry(name) {
-                std::collections::hash_map::Entry::Vacant(entry) => {
-                    entry.insert(index);
-                }
-                std::collections::hash_map::Entry::Occupied(entry) => {
-                    let (name, first) = (entry.key().clone(), *entry.get());
-                    self.duplicates.push(Anomaly::DuplicateName { name, first, again: index });
-                }
-            }
-        }
-        if self.bytes > self.options.max_catalogue_bytes {
-            return Err(Reason::CatalogueTooLarge { limit: self.options.max_catalogue_bytes });
-        }
-        let Some(next) = page.next else { return Ok(None) };
-        if let Some(first) = self.cursors.insert(next.clone(), self.pages) {
-            return Err(Reason::RepeatedCursor { first, again: self.pages });
-        }
-        self.barren = if self.names.len() > known { 0 } else { self.barren + 1 };
-        let nothing_new = self.barren >= BARREN_PAGES;
-        if nothing_new || self.pages >= self.options.max_pages {
-            return Err(Reason::EndlessPages { pages: self.pages, tools: self.names.len(), nothing_new });
-        }
-        Ok(Some(next))
-    }
-
-    fn told(self, handshake: Handshake, era: Era, version: String, tools_supported: bool) -> Told {
-        Told {
-            handshake,
-            era,
-            version,
-            tools: self.tools,
-            tools_supported,
-            pages: self.pages,
-            duplicates: self.duplicates,
-        }
+fn told(list: Collected, handshake: Handshake, era: Era, version: String, tools_supported: bool) -> Told {
+    Told {
+        handshake,
+        era,
+        version,
+        tools: list.tools,
+        tools_supported,
+        pages: list.pages,
+        duplicates: list.duplicates,
     }
 }

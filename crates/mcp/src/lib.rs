@@ -7,7 +7,11 @@
 
 #[cfg(feature = "client")]
 mod ask;
+#[cfg(feature = "proxy")]
+mod catalogue;
 pub mod config;
+#[cfg(feature = "proxy")]
+mod downstream;
 mod error;
 mod explain;
 #[cfg(feature = "client")]
@@ -22,9 +26,15 @@ mod listing;
 mod message;
 #[cfg(feature = "client")]
 mod meter;
+#[cfg(feature = "client")]
+mod pages;
 mod redact;
 #[cfg(feature = "proxy")]
 mod relay;
+#[cfg(feature = "proxy")]
+mod serve;
+#[cfg(feature = "proxy")]
+mod session;
 mod spec;
 #[cfg(feature = "surface")]
 pub mod surface;
@@ -41,5 +51,11 @@ pub use explain::Explained;
 #[cfg(feature = "client")]
 pub use group::{end_all, told_to_end};
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
+#[cfg(feature = "proxy")]
+pub use relay::{Called, Outcome, Work};
+#[cfg(feature = "proxy")]
+pub use serve::{Serve, serve_stdio};
+#[cfg(feature = "proxy")]
+pub use session::{OnCalled, OnNote};
 pub use spec::{Origin, ServerSpec, Transport};
 pub use text::{Folder, Text};

@@ -350,7 +350,7 @@ fn read_handshake(result: Value<'_, '_>, ask: Ask) -> Answer {
     })
 }
 
-fn read_page(bytes: &Bytes, result: Value<'_, '_>) -> Result<Page, String> {
+pub(crate) fn read_page(bytes: &Bytes, result: Value<'_, '_>) -> Result<Page, String> {
     let list = result.get("tools").ok_or("it has no `tools`")?;
     if list.kind() != Kind::Array {
         return Err("its `tools` is not an array".to_owned());

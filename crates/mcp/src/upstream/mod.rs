@@ -3,9 +3,11 @@
 //! A [`Link`] is one running process or one connection. Everything it reports comes on one channel with the number of the
 //! server and the generation of the link, so that what a dead link still says is told apart from what its successor says.
 
-#![allow(dead_code, reason = "what uses it is being built")]
+
 
 mod stdio;
+
+pub(crate) use stdio::write_line;
 
 use crate::error::Reason;
 use crate::listing::Options;

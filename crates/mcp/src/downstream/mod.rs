@@ -1,0 +1,3 @@
+//! Clients: how they reach the proxy.
+
+pub(crate) mod stdio;

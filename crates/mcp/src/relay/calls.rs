@@ -1,0 +1,207 @@
+//! Calls of tools.
+
+use super::client::add_name;
+use super::frame::{Frame, replaced};
+use super::port::Id;
+use super::{Held, Outcome, Phase, Purpose, Relay, Work, wording};
+use crate::listing::Era;
+use crate::surface::{Access, Own, Prepared, Surface, Target, ToolIx};
+use bytes::Bytes;
+
+impl Relay {
+    /// The client calls a tool.
+    pub(super) fn call(&mut self, id: &Id, frame: Frame, headers: Vec<(String, String)>) {
+        let known = self.surface.is_some()
+            || self.servers.iter().any(|server| server.manifest.is_some())
+            || self.servers.iter().all(|server| server.phase == Phase::Failed);
+        if !known {
+            if self.single() && self.world.lock.is_none() && self.servers[0].phase == Phase::Ready {
+                // It calls what it was never shown. So it would without us.
+                return self.pass_plain(0, id, &frame, headers, None);
+            }
+            for server in 0..self.servers.len() {
+                self.start_for_request(server);
+                self.fetch(server);
+            }
+            if self.servers.iter().any(|server| server.phase != Phase::Failed) {
+                return self.held.push(Held { frame, headers });
+            }
+        }
+        let surface = match self.surface() {
+            Ok(surface) => surface,
+            Err(text) => return self.answer_error(id, wording::INVALID_REQUEST, &text),
+        };
+        let Some(name) = frame.name().map(str::to_owned) else {
+            return if self.single() {
+                self.pass_plain(0, id, &frame, headers, None)
+            } else {
+                self.answer_error(id, wording::INVALID_PARAMS, "`params.name` is missing")
+            };
+        };
+        let arguments = frame.arguments();
+        match surface.resolve(&name) {
+            Some(Target::Own(own)) => self.call_own(id, own, &surface, &frame, headers),
+            Some(Target::Tool(tool)) => {
+                let as_sent = Sent { frame: &frame, headers, name: &name, arguments, wrapped: false };
+                self.call_tool(id, &surface, tool, as_sent);
+            }
+            None if self.single() => {
+                // The server may have tools that it does not list; it knows what to say.
+                self.run(id, &surface, None, Sent { frame: &frame, headers, name: &name, arguments, wrapped: false }, None);
+            }
+            None => {
+                let text = self.unknown_tool(&surface, &name);
+                self.answer_error(id, wording::INVALID_PARAMS, &text);
+            }
+        }
+    }
+
+    fn unknown_tool(&self, surface: &Surface, name: &str) -> String {
+        let mut text = format!("Unknown tool: {name}");
+        let near = surface.near(name);
+        if !near.is_empty() {
+            text.push_str(". Did you mean ");
+            text.push_str(&near.join(", "));
+            text.push('?');
+        }
+        for (server, label) in self.servers.iter().zip(&self.world.labels) {
+            if let Some(reason) = &server.failure {
+                text.push_str(". ");
+                text.push_str(&wording::not_available(label, reason));
+            }
+        }
+        text
+    }
+
+    /// A tool of our own.
+    fn call_own(&mut self, id: &Id, own: Own, surface: &Surface, frame: &Frame, headers: Vec<(String, String)>) {
+        let arguments = frame.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"));
+        let modern = self.client.era == Some(Era::Modern);
+        let result = match own {
+            Own::Load => {
+                let answer = surface.load(&arguments);
+                for tool in answer.tools.into_iter().filter_map(|tool| surface.tool(tool)) {
+                    self.loaded.insert((tool.shown.clone(), tool.definition.clone()));
+                }
+                answer.result
+            }
+            Own::Search => surface.search(&arguments),
+            Own::Call => match surface.unwrap_call(&arguments) {
+                Ok((Target::Tool(tool), arguments)) => {
+                    let sent = Sent { frame, headers, name: "", arguments: Some(arguments), wrapped: true };
+                    return self.call_tool(id, surface, tool, sent);
+                }
+                Ok((Target::Own(_), _)) => {
+                    wording::tool_error("`call_tool` calls tools of the servers; call this one by its own name", modern)
+                }
+                Err(result) => result,
+            },
+            Own::ReadResult => self.results.read(&arguments, self.now),
+        };
+        let result = wording::complete(result, modern);
+        let work = Work {
+            server: String::new(),
+            tool: own.name().to_owned(),
+            client: self.client.who.name.clone(),
+            deferred: false,
+            loaded: true,
+            bytes_in: frame.bytes().len() as u64,
+        };
+        self.called(work, self.now, result.len(), Outcome::Ok);
+        self.answer_result(id, &result);
+    }
+
+    /// A tool of a server.
+    fn call_tool(&mut self, id: &Id, surface: &Surface, index: ToolIx, sent: Sent<'_>) {
+        let modern = self.client.era == Some(Era::Modern);
+        let Some(tool) = surface.tool(index) else { return };
+        let shown = (tool.shown.clone(), tool.definition.clone());
+        let loaded = self.loaded.contains(&shown);
+        let work = Work {
+            server: self.world.labels[tool.server].clone(),
+            tool: tool.name.clone(),
+            client: self.client.who.name.clone(),
+            deferred: tool.access == Access::Deferred,
+            loaded,
+            bytes_in: sent.frame.bytes().len() as u64,
+        };
+        let refusal = match tool.access {
+            Access::Eager => None,
+            Access::Deferred => match surface.prepare(index, sent.arguments.as_deref(), loaded) {
+                Prepared::Run { arguments: None } => None,
+                Prepared::Run { arguments: Some(arguments) } => {
+                    let sent = Sent { arguments: Some(arguments), wrapped: true, ..sent };
+                    return self.run(id, surface, Some(index), sent, Some(work));
+                }
+                Prepared::Answer { result } => {
+                    self.loaded.insert(shown);
+                    Some(result)
+                }
+            },
+            Access::Denied | Access::Quarantined => {
+                Some(wording::tool_error(&surface.why_not(index), modern))
+            }
+        };
+        match refusal {
+            None => self.run(id, surface, Some(index), sent, Some(work)),
+            Some(result) => {
+                let result = wording::complete(result, modern);
+                self.called(work, self.now, result.len(), Outcome::Refused);
+                self.answer_result(id, &result);
+            }
+        }
+    }
+
+    /// Passes a call on.
+    fn run(&mut self, id: &Id, surface: &Surface, index: Option<ToolIx>, sent: Sent<'_>, work: Option<Work>) {
+        let Sent { frame, mut headers, name, arguments, wrapped } = sent;
+        let tool = index.and_then(|index| surface.tool(index));
+        let server = tool.map_or(0, |tool| tool.server);
+        let own_name = tool.map_or(name, |tool| tool.name.as_str());
+        let mut bytes = frame.bytes().clone();
+        if frame.name() != Some(own_name) {
+            bytes = frame.with_name(own_name);
+        }
+        if wrapped && let Some(arguments) = &arguments {
+            bytes = with_arguments(&bytes, arguments);
+        }
+        if let Some(index) = index {
+            for (key, value) in surface.headers(index, arguments.as_deref()) {
+                headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&key));
+                headers.push((key, value));
+            }
+        }
+        add_name(&mut headers, Some(own_name));
+        let mut message = self.outbound(server, bytes, frame.kind().clone());
+        message.headers = headers;
+        let purpose = work.map_or(Purpose::Plain, Purpose::Tool);
+        self.pass(server, id, frame.token(), message, purpose);
+    }
+
+    /// What a result becomes that is larger than it may be.
+    pub(super) fn cut(&mut self, result: &Bytes) -> Option<Bytes> {
+        let max = self.world.settings.max_result?;
+        self.results.cut(result, max, self.now)
+    }
+}
+
+/// A call as it was sent.
+struct Sent<'a> {
+    frame: &'a Frame,
+    headers: Vec<(String, String)>,
+    /// The name by which the client knows the tool.
+    name: &'a str,
+    arguments: Option<Bytes>,
+    /// Whether these are other arguments than those in the message.
+    wrapped: bool,
+}
+
+/// A call with other arguments, or with some where it had none.
+fn with_arguments(call: &Bytes, arguments: &[u8]) -> Bytes {
+    if let Some(bytes) = replaced(call, &["params", "arguments"], arguments) {
+        return bytes;
+    }
+    let Some(params) = wording::member(call, &["params"]) else { return call.clone() };
+    let params = wording::with_members(&params, &[("arguments", arguments)]);
+    replaced(call, &["params"], &params).unwrap_or_else(|| call.clone())
+}

@@ -1,0 +1,630 @@
+//! The relay against scripted clients and servers, without any I/O.
+
+use super::frame::Key;
+use super::port::{Event, FromClient, FromServer, Kind, Outbound, ToClient, Undelivered};
+use super::{Called, Outcome, Output, Relay, Shelf, World};
+use crate::catalogue::Manifest;
+use crate::error::Reason;
+use crate::spec::ServerSpec;
+use crate::surface::{Kept, Settings};
+use bytes::Bytes;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What is kept on disk, kept in memory.
+#[derive(Default)]
+struct Memory {
+    manifests: Mutex<HashMap<String, Manifest>>,
+    kept: Mutex<HashMap<String, Kept>>,
+}
+
+impl Shelf for Memory {
+    fn manifest(&self, key: &str) -> Option<Manifest> {
+        self.manifests.lock().unwrap().get(key).cloned()
+    }
+    fn keep_manifest(&self, key: &str, manifest: &Manifest) {
+        self.manifests.lock().unwrap().insert(key.to_owned(), manifest.clone());
+    }
+    fn kept(&self, key: &str) -> Option<Kept> {
+        self.kept.lock().unwrap().get(key).cloned()
+    }
+    fn keep(&self, key: &str, kept: &Kept) {
+        self.kept.lock().unwrap().insert(key.to_owned(), kept.clone());
+    }
+}
+
+/// A relay, what it said, and what it sent to servers that is not answered yet.
+struct Rig {
+    relay: Relay,
+    now: Duration,
+    to_client: Vec<ToClient>,
+    sent: Vec<(usize, Outbound)>,
+    started: Vec<(usize, u64)>,
+    called: Vec<Called>,
+    notes: Vec<String>,
+}
+
+impl Rig {
+    fn new(labels: &[&str], aggregate: bool, shelf: Arc<Memory>) -> Self {
+        Self::with(labels, aggregate, shelf, Settings::default())
+    }
+
+    fn with(labels: &[&str], aggregate: bool, shelf: Arc<Memory>, settings: Settings) -> Self {
+        let world = World {
+            specs: labels.iter().map(|label| ServerSpec::stdio(*label, ["x"]).named(*label)).collect(),
+            labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+            settings,
+            lock: None,
+            aggregate,
+            shelf,
+        };
+        Self {
+            relay: Relay::new(Arc::new(world)),
+            now: Duration::ZERO,
+            to_client: Vec::new(),
+            sent: Vec::new(),
+            started: Vec::new(),
+            called: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn collect(&mut self) {
+        while let Some(output) = self.relay.next() {
+            match output {
+                Output::Start { server, generation } => {
+                    self.sent.retain(|(to, _)| *to != server);
+                    self.started.push((server, generation));
+                }
+                Output::Send { server, message } => self.sent.push((server, message)),
+                Output::Close { server } => self.sent.retain(|(to, _)| *to != server),
+                Output::Client(message) => self.to_client.push(message),
+                Output::Called(called) => self.called.push(called),
+                Output::Note(text) => self.notes.push(text),
+            }
+        }
+    }
+
+    fn client(&mut self, message: Value) {
+        self.client_raw(message.to_string());
+    }
+
+    fn client_raw(&mut self, text: String) {
+        self.relay.client(self.now, FromClient { bytes: text.into(), headers: Vec::new() });
+        self.collect();
+    }
+
+    fn generation(&self, server: usize) -> u64 {
+        self.started.iter().rev().find(|(started, _)| *started == server).map_or(0, |(_, generation)| *generation)
+    }
+
+    fn server_raw(&mut self, server: usize, text: String) {
+        let event = Event::Message { bytes: text.into(), about: None, status: None };
+        let generation = self.generation(server);
+        self.relay.server(self.now, FromServer { server, generation, event });
+        self.collect();
+    }
+
+    fn server(&mut self, server: usize, message: Value) {
+        self.server_raw(server, message.to_string());
+    }
+
+    fn end(&mut self, server: usize) {
+        let event =
+            Event::Ended { reason: Reason::Exited { code: Some(1), signal: None }, stderr: vec!["oh".to_owned()] };
+        let generation = self.generation(server);
+        self.relay.server(self.now, FromServer { server, generation, event });
+        self.collect();
+    }
+
+    /// Takes the request of this method that was sent to a server.
+    fn take(&mut self, server: usize, method: &str) -> Value {
+        let is_it = |(to, message): &(usize, Outbound)| {
+            *to == server && matches!(&message.kind, Kind::Request { method: sent, .. } if sent == method)
+        };
+        let at = self.sent.iter().position(is_it).unwrap_or_else(|| panic!("no `{method}` in {:?}", self.sent));
+        let (_, message) = self.sent.remove(at);
+        serde_json::from_slice(&message.bytes).unwrap()
+    }
+
+    fn answer(&mut self, server: usize, method: &str, result: Value) -> Value {
+        let request = self.take(server, method);
+        self.server(server, json!({"jsonrpc":"2.0","id":request["id"],"result":result}));
+        request
+    }
+
+    /// The messages for the client since the last time.
+    fn heard(&mut self) -> Vec<Value> {
+        self.to_client.drain(..).map(|message| serde_json::from_slice(&message.bytes).unwrap()).collect()
+    }
+
+    fn open(&mut self) {
+        self.client(initialize());
+        self.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    }
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc":"2.0","id":"i","method":"initialize","params":{
+        "protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"t","version":"1"}}})
+}
+
+fn opening() -> Value {
+    json!({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"prompts":{}},
+        "serverInfo":{"name":"s","version":"1"},"instructions":"do"})
+}
+
+fn tool(name: &str) -> Value {
+    json!({"name":name,"description":format!("Does {name}."),"inputSchema":{"type":"object","properties":{"x":{"type":"string"}}},
+        "annotations":{"readOnlyHint":true},"x-unknown":1.50})
+}
+
+fn list(id: u32) -> Value {
+    json!({"jsonrpc":"2.0","id":id,"method":"tools/list"})
+}
+
+fn call(id: u32, name: &str) -> Value {
+    json!({"jsonrpc":"2.0","id":id,"method":"tools/call","params":{"name":name,"arguments":{"x":"y"},"_meta":{"progressToken":id}}})
+}
+
+fn names(message: &Value) -> Vec<String> {
+    let tools = message["result"]["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// One server, opened by the client's own words.
+fn one() -> Rig {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(initialize());
+    assert_eq!(rig.answer(0, "initialize", opening()), initialize());
+    let heard = rig.heard();
+    assert_eq!(heard, [json!({"jsonrpc":"2.0","id":"i","result":opening()})]);
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    rig.answer(0, "tools/list", json!({"tools":[tool("a")],"nextCursor":"2"}));
+    assert_eq!(rig.answer(0, "tools/list", json!({"tools":[tool("b")]}))["params"]["cursor"], "2");
+    rig
+}
+
+#[test]
+fn one_server_is_opened_with_the_clients_own_words_and_all_pages_come_in_one() {
+    let mut rig = one();
+    rig.client(list(1));
+    let heard = rig.heard();
+    assert_eq!(heard.len(), 1);
+    assert_eq!(heard[0]["id"], 1);
+    assert_eq!(names(&heard[0]), ["a", "b"]);
+    assert_eq!(heard[0]["result"].get("nextCursor"), None);
+    rig.client(json!({"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"2"}}));
+    assert_eq!(rig.heard()[0]["error"]["code"], -32602);
+}
+
+#[test]
+fn a_call_passes_byte_for_byte_and_so_does_its_answer() {
+    let mut rig = one();
+    let text = r#"{"jsonrpc":"2.0" , "id": 7, "method":"tools/call","params":{"name":"a","arguments":{"x":"\u0041"},"y":1.50}}"#;
+    rig.client_raw(text.to_owned());
+    assert_eq!(rig.sent.last().unwrap().1.bytes, text);
+    let answer = r#"{"id":7, "result":{"content":[],"n":1e2 },"jsonrpc":"2.0"}"#;
+    rig.server_raw(0, answer.to_owned());
+    assert_eq!(rig.to_client.last().unwrap().bytes, answer);
+    // Answered again, it is not passed again.
+    let heard = rig.to_client.len();
+    rig.server_raw(0, answer.to_owned());
+    assert_eq!(rig.to_client.len(), heard);
+    assert_eq!(rig.called.len(), 1);
+    assert_eq!(rig.called[0].outcome, Outcome::Ok);
+    assert_eq!(rig.called[0].bytes_out, answer.len() as u64);
+}
+
+#[test]
+fn a_known_server_is_not_started_before_it_is_needed() {
+    let shelf: Arc<Memory> = Arc::default();
+    let mut first = Rig::new(&["s"], false, Arc::clone(&shelf));
+    first.client(initialize());
+    first.answer(0, "initialize", opening());
+    first.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    first.answer(0, "tools/list", json!({"tools":[tool("a")]}));
+    first.client(list(1));
+    let listed = first.heard();
+    let mut second = Rig::new(&["s"], false, shelf);
+    second.open();
+    second.client(list(1));
+    assert_eq!(second.heard(), listed);
+    assert_eq!(second.started, []);
+    second.client(call(2, "a"));
+    assert_eq!(second.started, [(0, 1)]);
+    assert_eq!(second.answer(0, "initialize", opening())["params"], initialize()["params"]);
+    let sent: Vec<String> = second.sent.iter().map(|(_, message)| String::from_utf8_lossy(&message.bytes).into()).collect();
+    assert!(sent[0].contains("notifications/initialized"), "{sent:?}");
+    second.answer(0, "tools/call", json!({"content":[]}));
+    assert_eq!(second.heard(), [json!({"jsonrpc":"2.0","id":2,"result":{"content":[]}})]);
+    // The list of this life is another one: the client is told.
+    second.answer(0, "tools/list", json!({"tools":[tool("a"), tool("c")]}));
+    assert_eq!(second.heard(), [json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})]);
+    second.client(list(3));
+    assert_eq!(names(&second.heard()[0]), ["a", "c"]);
+}
+
+#[test]
+fn a_server_that_cannot_start_is_named_and_tried_again() {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(initialize());
+    rig.end(0);
+    let heard = rig.heard();
+    let instructions = heard[0]["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("`s` is not available") && instructions.contains("oh"), "{instructions}");
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    rig.client(list(1));
+    assert_eq!(names(&rig.heard()[0]), [""; 0]);
+    assert_eq!(rig.relay.deadline(), Some(Duration::from_secs(1)));
+    rig.now = Duration::from_secs(1);
+    rig.relay.tick(rig.now);
+    rig.collect();
+    assert_eq!(rig.started, [(0, 1), (0, 2)]);
+    rig.answer(0, "initialize", opening());
+    rig.answer(0, "tools/list", json!({"tools":[tool("a")]}));
+    assert_eq!(rig.heard(), [json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})]);
+    rig.client(list(2));
+    assert_eq!(names(&rig.heard()[0]), ["a"]);
+}
+
+#[test]
+fn calls_in_flight_are_told_of_a_crash_and_the_next_call_starts_the_server_again() {
+    let mut rig = one();
+    rig.client(call(1, "a"));
+    rig.client(call(2, "b"));
+    rig.end(0);
+    let heard = rig.heard();
+    assert_eq!(heard.iter().map(|message| message["id"].clone()).collect::<Vec<_>>(), [json!(1), json!(2)]);
+    assert!(heard[0]["error"]["message"].as_str().unwrap().contains("ended before it answered"), "{heard:?}");
+    assert_eq!(rig.called.iter().filter(|called| called.outcome == Outcome::Crashed).count(), 2);
+    rig.client(call(3, "a"));
+    assert_eq!(rig.generation(0), 2);
+    rig.answer(0, "initialize", opening());
+    rig.answer(0, "tools/call", json!({"content":[]}));
+    assert_eq!(rig.heard().last().unwrap()["id"], 3);
+}
+
+#[test]
+fn questions_of_a_server_reach_the_client_and_answers_the_right_life_of_it() {
+    let mut rig = one();
+    rig.client(call(1, "a"));
+    rig.server(0, json!({"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{"x":1}}));
+    let question = rig.to_client.last().unwrap();
+    assert_eq!(question.about.as_deref(), Some(&b"1"[..]));
+    assert!(!question.end);
+    rig.client(json!({"jsonrpc":"2.0","id":0,"result":{"role":"assistant"}}));
+    assert!(matches!(&rig.sent.last().unwrap().1.kind, Kind::Response { id } if &id[..] == b"0"));
+    // A second question is still open when the server ends; a late answer must not go to its successor.
+    rig.server(0, json!({"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}));
+    rig.end(0);
+    rig.heard();
+    rig.client(call(2, "a"));
+    rig.answer(0, "initialize", opening());
+    rig.server(0, json!({"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}));
+    let shown = rig.heard().pop().unwrap()["id"].clone();
+    assert_ne!(shown, json!(1));
+    let before = rig.sent.len();
+    rig.client(json!({"jsonrpc":"2.0","id":1,"result":{}}));
+    assert_eq!(rig.sent.len(), before);
+    rig.client(json!({"jsonrpc":"2.0","id":shown,"result":{}}));
+    let (_, message) = rig.sent.last().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&message.bytes).unwrap(), json!({"jsonrpc":"2.0","id":1,"result":{}}));
+}
+
+#[test]
+fn cancelling_reaches_the_server_and_ends_the_waiting() {
+    let mut rig = one();
+    rig.client(call(1, "a"));
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}));
+    assert!(String::from_utf8_lossy(&rig.sent.last().unwrap().1.bytes).contains("notifications/cancelled"));
+    assert_eq!(rig.called.last().unwrap().outcome, Outcome::Cancelled);
+    rig.server(0, json!({"jsonrpc":"2.0","id":1,"result":{"content":[]}}));
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    // One that is over is not worth a word.
+    let before = rig.sent.len();
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}));
+    assert_eq!(rig.sent.len(), before);
+}
+
+#[test]
+fn a_change_of_the_list_is_passed_on_and_the_next_list_is_the_new_one() {
+    let mut rig = one();
+    rig.server(0, json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"}));
+    assert_eq!(rig.heard().len(), 1);
+    rig.client(list(1));
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    rig.answer(0, "tools/list", json!({"tools":[tool("z")]}));
+    let heard = rig.heard();
+    assert_eq!(heard.len(), 1, "told once: {heard:?}");
+    assert_eq!(names(&heard[0]), ["z"]);
+}
+
+#[test]
+fn a_modern_client_and_server_speak_as_they_do_without_us() {
+    let meta = json!({"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},
+        "io.modelcontextprotocol/clientCapabilities":{},"progressToken":9});
+    let discover = json!({"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":meta}});
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(discover.clone());
+    let result = json!({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":5,"cacheScope":"public"});
+    assert_eq!(rig.answer(0, "server/discover", result.clone()), discover);
+    assert_eq!(rig.heard(), [json!({"jsonrpc":"2.0","id":1,"result":result})]);
+    let asked = rig.answer(0, "tools/list", json!({"resultType":"complete","tools":[tool("a")],"ttlMs":5,"cacheScope":"public"}));
+    assert_eq!(asked["params"]["_meta"].get("progressToken"), None);
+    assert_eq!(asked["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]["name"], "t");
+    rig.client(json!({"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":meta}}));
+    // It cannot say when its list changes, so it is asked again.
+    rig.answer(0, "tools/list", json!({"resultType":"complete","tools":[tool("a")],"ttlMs":5,"cacheScope":"public"}));
+    let heard = rig.heard();
+    assert_eq!(heard[0]["result"]["ttlMs"], 5);
+    assert_eq!(heard[0]["result"]["resultType"], "complete");
+    assert!(rig.sent.iter().all(|(_, message)| message.modern), "{:?}", rig.sent);
+}
+
+#[test]
+fn a_legacy_server_says_no_to_discovery_and_the_client_falls_back() {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(json!({"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}));
+    let request = rig.take(0, "server/discover");
+    rig.server(0, json!({"jsonrpc":"2.0","id":request["id"],"error":{"code":-32601,"message":"Method not found"}}));
+    assert_eq!(rig.heard()[0]["error"]["code"], -32601);
+    rig.client(initialize());
+    assert_eq!(rig.started.len(), 1, "the same process");
+    rig.answer(0, "initialize", opening());
+    assert_eq!(rig.heard()[0]["result"], opening());
+}
+
+#[test]
+fn a_modern_only_server_is_bridged_for_a_legacy_client() {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(initialize());
+    let request = rig.take(0, "initialize");
+    rig.server(0, json!({"jsonrpc":"2.0","id":request["id"],"error":{"code":-32601,"message":"Method not found"}}));
+    let asked = rig.answer(0, "server/discover", json!({"resultType":"complete","supportedVersions":["2026-07-28"],
+        "capabilities":{"tools":{}},"instructions":"do","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"m","version":"2"}}}));
+    assert_eq!(asked["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"], json!({}));
+    rig.answer(0, "tools/list", json!({"resultType":"complete","tools":[tool("a")],"ttlMs":0,"cacheScope":"private"}));
+    assert_eq!(rig.heard()[0]["result"], json!({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
+        "serverInfo":{"name":"m","version":"2"},"instructions":"do"}));
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    rig.client(call(3, "a"));
+    let sent = rig.answer(0, "tools/call", json!({"resultType":"complete","content":[]}));
+    assert_eq!(sent["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    assert_eq!(sent["params"]["_meta"]["progressToken"], 3);
+    assert_eq!(rig.heard().last().unwrap()["id"], 3);
+}
+
+#[test]
+fn an_aggregate_names_who_failed_and_who_is_late() {
+    let mut rig = Rig::new(&["x", "y"], true, Arc::default());
+    rig.open();
+    assert_eq!(rig.started, [(0, 1), (1, 1)]);
+    rig.answer(0, "initialize", opening());
+    rig.answer(0, "tools/list", json!({"tools":[tool("a")]}));
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    rig.end(1);
+    let heard = rig.heard();
+    let instructions = heard[0]["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("# x\ndo") && instructions.contains("`y` is not available"), "{instructions}");
+    rig.client(list(1));
+    assert_eq!(names(&rig.heard()[0]), ["x__a"]);
+    rig.client(call(2, "x__a"));
+    assert_eq!(rig.answer(0, "tools/call", json!({"content":[]}))["params"]["name"], "a");
+    assert_eq!(rig.heard()[0]["id"], 2);
+    rig.client(call(3, "x__aa"));
+    let text = rig.heard()[0]["error"]["message"].as_str().unwrap().to_owned();
+    assert!(text.contains("Unknown tool: x__aa") && text.contains("`y` is not available"), "{text}");
+}
+
+#[test]
+fn prompts_of_an_aggregate_are_put_together_and_lead_back() {
+    let mut rig = Rig::new(&["x", "y"], true, Arc::default());
+    rig.open();
+    for server in [0, 1] {
+        rig.answer(server, "initialize", opening());
+        rig.answer(server, "tools/list", json!({"tools":[tool("a")]}));
+    }
+    rig.heard();
+    rig.client(json!({"jsonrpc":"2.0","id":1,"method":"prompts/list"}));
+    rig.answer(1, "prompts/list", json!({"prompts":[{"name":"p","z":1.0}]}));
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    rig.answer(0, "prompts/list", json!({"prompts":[{"name":"p"}],"nextCursor":"n"}));
+    rig.answer(0, "prompts/list", json!({"prompts":[{"name":"q"}]}));
+    let heard = rig.heard();
+    assert_eq!(heard[0]["result"], json!({"prompts":[{"name":"x__p"},{"name":"x__q"},{"name":"y__p","z":1.0}]}));
+    rig.client(json!({"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"y__p"}}));
+    assert_eq!(rig.answer(1, "prompts/get", json!({"messages":[]}))["params"]["name"], "p");
+    assert_eq!(rig.heard()[0]["id"], 2);
+}
+
+#[test]
+fn a_session_that_is_gone_is_opened_anew_and_the_call_sent_again_once() {
+    let mut rig = one();
+    rig.client(call(1, "a"));
+    let gone = |rig: &mut Rig| {
+        let event = Event::Undelivered { id: Some(Bytes::from_static(b"1")), why: Undelivered::SessionGone };
+        let generation = rig.generation(0);
+        rig.relay.server(rig.now, FromServer { server: 0, generation, event });
+        rig.collect();
+    };
+    gone(&mut rig);
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    rig.answer(0, "initialize", opening());
+    assert_eq!(rig.take(0, "tools/call")["id"], 1);
+    gone(&mut rig);
+    assert_eq!(rig.heard()[0]["error"]["code"], -32000);
+}
+
+#[test]
+fn garbage_of_the_client_is_answered_and_ends_nothing() {
+    let mut rig = one();
+    rig.client_raw("{nonsense".to_owned());
+    rig.client_raw("[]".to_owned());
+    rig.client_raw(r#"{"id":5}"#.to_owned());
+    rig.client_raw("7".to_owned());
+    let codes: Vec<i64> = rig.heard().iter().map(|message| message["error"]["code"].as_i64().unwrap()).collect();
+    assert_eq!(codes, [-32700, -32600, -32600, -32600]);
+    rig.client(list(1));
+    assert_eq!(names(&rig.heard()[0]), ["a", "b"]);
+}
+
+/// What can happen.
+#[derive(Debug, Clone)]
+enum Happening {
+    List,
+    Call(usize),
+    Other(usize),
+    Cancel(usize),
+    Answer(usize),
+    AnswerTwice(usize),
+    Refuse(usize),
+    Garbage(usize),
+    Changed(usize),
+    Ask(usize),
+    End(usize),
+    Wait,
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    use Happening::{Answer, AnswerTwice, Ask, Call, Cancel, Changed, End, Garbage, List, Other, Refuse, Wait};
+    prop_oneof![
+        2 => Just(List),
+        4 => (0usize..6).prop_map(Call),
+        2 => (0usize..6).prop_map(Other),
+        1 => (0usize..40).prop_map(Cancel),
+        8 => (0usize..40).prop_map(Answer),
+        1 => (0usize..40).prop_map(AnswerTwice),
+        1 => (0usize..40).prop_map(Refuse),
+        1 => (0usize..2).prop_map(Garbage),
+        1 => (0usize..2).prop_map(Changed),
+        1 => (0usize..2).prop_map(Ask),
+        1 => (0usize..2).prop_map(End),
+        1 => Just(Wait),
+    ]
+}
+
+fn result_of(method: &str) -> Value {
+    match method {
+        "initialize" => opening(),
+        "tools/list" => json!({"tools":[tool("a"), tool("b")]}),
+        "prompts/list" => json!({"prompts":[{"name":"p"}]}),
+        _ => json!({"content":[]}),
+    }
+}
+
+impl Rig {
+    fn reply(&mut self, index: usize, error: bool, times: usize) {
+        let requests: Vec<usize> = (0..self.sent.len())
+            .filter(|at| matches!(self.sent[*at].1.kind, Kind::Request { .. }))
+            .collect();
+        let Some(at) = requests.get(index % requests.len().max(1)) else { return };
+        let (server, message) = self.sent.remove(*at);
+        let Kind::Request { id, method } = &message.kind else { return };
+        let id: Value = serde_json::from_slice(id).unwrap();
+        let answer = if error {
+            json!({"jsonrpc":"2.0","id":id,"error":{"code":-1,"message":"no"}})
+        } else {
+            json!({"jsonrpc":"2.0","id":id,"result":result_of(method)})
+        };
+        for _ in 0..times {
+            self.server(server, answer.clone());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever happens: no request is answered twice; none that was taken back is answered after that; and when the servers
+    /// have ended for good, or have answered, every other one has been answered.
+    #[test]
+    fn every_request_ends_in_one_answer(
+        aggregate in any::<bool>(),
+        happenings in prop::collection::vec(happening(), 0..60),
+    ) {
+        let labels: &[&str] = if aggregate { &["x", "y"] } else { &["x"] };
+        let mut rig = Rig::new(labels, aggregate, Arc::default());
+        rig.open();
+        let mut asked: BTreeMap<Key, bool> = BTreeMap::new();
+        asked.insert(Key::of(b"\"i\""), false);
+        let mut next = 100;
+        let mut ask = |rig: &mut Rig, method: &str, params: Value| {
+            next += 1;
+            asked.insert(Key::of(next.to_string().as_bytes()), false);
+            rig.client(json!({"jsonrpc":"2.0","id":next,"method":method,"params":params}));
+            next
+        };
+        let mut taken_back: Vec<(i32, usize)> = Vec::new();
+        for happening in happenings {
+            match happening {
+                Happening::List => { ask(&mut rig, "tools/list", json!({})); }
+                Happening::Call(index) => {
+                    let name = ["a", "x__a", "b", "x__b", "y__a", "nope"][index];
+                    ask(&mut rig, "tools/call", json!({"name":name,"arguments":{"x":"1"}}));
+                }
+                Happening::Other(index) => {
+                    let method = ["ping", "prompts/list", "resources/read", "prompts/get", "x/y", "tasks/list"][index];
+                    ask(&mut rig, method, json!({"name":"x__p","uri":"u:"}));
+                }
+                Happening::Cancel(index) => {
+                    let id = 101 + i32::try_from(index).unwrap();
+                    rig.client(json!({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":id}}));
+                    taken_back.push((id, rig.to_client.len()));
+                }
+                Happening::Answer(index) => rig.reply(index, false, 1),
+                Happening::AnswerTwice(index) => rig.reply(index, false, 2),
+                Happening::Refuse(index) => rig.reply(index, true, 1),
+                Happening::Garbage(server) if server < labels.len() => {
+                    rig.server_raw(server, "{\"x\"".to_owned());
+                    rig.server_raw(server, "hello".to_owned());
+                    rig.server_raw(server, r#"{"jsonrpc":"2.0","id":9999,"result":{}}"#.to_owned());
+                }
+                Happening::Changed(server) if server < labels.len() => {
+                    rig.server(server, json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"}));
+                }
+                Happening::Ask(server) if server < labels.len() => {
+                    rig.server(server, json!({"jsonrpc":"2.0","id":1,"method":"roots/list"}));
+                }
+                Happening::End(server) if server < labels.len() && rig.generation(server) > 0 => rig.end(server),
+                Happening::Wait => {
+                    rig.now += Duration::from_secs(7);
+                    rig.relay.tick(rig.now);
+                    rig.collect();
+                }
+                _ => {}
+            }
+        }
+        // From here on the servers answer everything, and time passes.
+        for _ in 0..200 {
+            while rig.sent.iter().any(|(_, message)| matches!(message.kind, Kind::Request { .. })) {
+                rig.reply(0, false, 1);
+            }
+            rig.now += Duration::from_secs(7);
+            rig.relay.tick(rig.now);
+            rig.collect();
+            rig.sent.retain(|(_, message)| matches!(message.kind, Kind::Request { .. }));
+        }
+        let mut answers: BTreeMap<Key, usize> = BTreeMap::new();
+        for (at, message) in rig.to_client.iter().enumerate() {
+            let value: Value = serde_json::from_slice(&message.bytes).unwrap();
+            if value.get("method").is_some() || !message.end {
+                continue;
+            }
+            let key = Key::of(value["id"].to_string().as_bytes());
+            *answers.entry(key.clone()).or_default() += 1;
+            let late = taken_back.iter().find(|(id, since)| Key::of(id.to_string().as_bytes()) == key && at >= *since);
+            prop_assert!(late.is_none(), "{key:?} was answered after it was taken back");
+        }
+        for key in asked.keys() {
+            let count = answers.get(key).copied().unwrap_or_default();
+            let cancelled = taken_back.iter().any(|(id, _)| Key::of(id.to_string().as_bytes()) == *key);
+            prop_assert!(count <= 1, "{key:?} was answered {count} times");
+            prop_assert!(count == 1 || cancelled, "{key:?} was never answered; {:?}", rig.notes);
+        }
+    }
+}
