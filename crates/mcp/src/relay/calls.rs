@@ -19,6 +19,11 @@ impl Relay {
                 // It calls what it was never shown. So it would without us.
                 return self.pass_plain(0, id, &frame, headers, None);
             }
+            if self.servers.iter().all(|server| server.list_error.is_some()) {
+                let text =
+                    "the server does not list its tools, so that it cannot be checked against the lock";
+                return self.answer_error(id, wording::INVALID_REQUEST, text);
+            }
             for server in 0..self.servers.len() {
                 self.start_for_request(server);
                 self.fetch(server);
@@ -47,7 +52,13 @@ impl Relay {
             }
             None if self.single() => {
                 // The server may have tools that it does not list; it knows what to say.
-                self.run(id, &surface, None, Sent { frame: &frame, headers, name: &name, arguments, wrapped: false }, None);
+                self.run(
+                    id,
+                    &surface,
+                    None,
+                    Sent { frame: &frame, headers, name: &name, arguments, wrapped: false },
+                    None,
+                );
             }
             None => {
                 let text = self.unknown_tool(&surface, &name);
@@ -74,7 +85,14 @@ impl Relay {
     }
 
     /// A tool of our own.
-    fn call_own(&mut self, id: &Id, own: Own, surface: &Surface, frame: &Frame, headers: Vec<(String, String)>) {
+    fn call_own(
+        &mut self,
+        id: &Id,
+        own: Own,
+        surface: &Surface,
+        frame: &Frame,
+        headers: Vec<(String, String)>,
+    ) {
         let arguments = frame.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"));
         let modern = self.client.era == Some(Era::Modern);
         let result = match own {
@@ -91,9 +109,10 @@ impl Relay {
                     let sent = Sent { frame, headers, name: "", arguments: Some(arguments), wrapped: true };
                     return self.call_tool(id, surface, tool, sent);
                 }
-                Ok((Target::Own(_), _)) => {
-                    wording::tool_error("`call_tool` calls tools of the servers; call this one by its own name", modern)
-                }
+                Ok((Target::Own(_), _)) => wording::tool_error(
+                    "`call_tool` calls tools of the servers; call this one by its own name",
+                    modern,
+                ),
                 Err(result) => result,
             },
             Own::ReadResult => self.results.read(&arguments, self.now),

@@ -61,13 +61,25 @@ impl Relay {
             || self.lists.iter().chain(&self.held).any(waits)
             || self.gathers.values().any(|gather| gather.is_for(id))
         {
-            return self.answer_error(id, wording::INVALID_REQUEST, "a request with this id is still under way");
+            return self.answer_error(
+                id,
+                wording::INVALID_REQUEST,
+                "a request with this id is still under way",
+            );
         }
         if frame.is_modern() {
             self.meet_modern(&frame);
         } else if self.client.era == Some(Era::Legacy) && method != "initialize" {
             // A client that asks is ready, whether it said so or not.
             self.client_is_initialized(crate::message::initialized());
+        }
+        let opens = matches!(method, "initialize" | "server/discover" | "ping");
+        if self.client.era.is_none()
+            && !opens
+            && self.servers.iter().all(|server| server.phase != Phase::Ready)
+        {
+            let text = "nothing was opened yet: `initialize` or `server/discover` comes first";
+            return self.answer_error(id, wording::INVALID_REQUEST, text);
         }
         match method {
             "initialize" => self.initialize(id, frame, headers),
@@ -163,7 +175,8 @@ impl Relay {
     fn cancel(&mut self, frame: &Frame) {
         let Some(request) = frame.request_id() else { return };
         let key = Key::of(&request);
-        let is_it = |held: &Held| !matches!(held.frame.kind(), Kind::Request { id, .. } if Key::of(id) == key);
+        let is_it =
+            |held: &Held| !matches!(held.frame.kind(), Kind::Request { id, .. } if Key::of(id) == key);
         self.lists.retain(is_it);
         self.held.retain(is_it);
         self.cancel_gather(&key);
@@ -209,7 +222,9 @@ impl Relay {
         if self.client.meta.as_ref() == Some(&lasting) {
             return;
         }
-        let of = |key: &str| wording::text(&lasting, &["io.modelcontextprotocol/clientInfo", key]).unwrap_or_default();
+        let of = |key: &str| {
+            wording::text(&lasting, &["io.modelcontextprotocol/clientInfo", key]).unwrap_or_default()
+        };
         self.client.who = crate::surface::Client::new(of("name"), of("version"));
         let capabilities = wording::member(&lasting, &["io.modelcontextprotocol/clientCapabilities"]);
         self.client.capabilities = capabilities.unwrap_or_default();

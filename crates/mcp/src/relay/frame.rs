@@ -12,7 +12,6 @@ pub(crate) struct Frame {
     bytes: Bytes,
     kind: Kind,
     error: bool,
-    id: Option<Range<usize>>,
     params: Option<Range<usize>>,
     result: Option<Range<usize>>,
     name: Option<String>,
@@ -92,7 +91,6 @@ impl Frame {
         };
         Ok(Self {
             error: error.is_some(),
-            id: id.map(at),
             params: params.map(at),
             result: result.map(at),
             name: text(named),
@@ -187,11 +185,6 @@ impl Frame {
         self.with(place, quoted(name).as_bytes())
     }
 
-    /// The same message with other `params.arguments`.
-    pub(crate) fn with_arguments(&self, arguments: &[u8]) -> Bytes {
-        self.with(&["params", "arguments"], arguments)
-    }
-
     /// The same message with another progress token.
     pub(crate) fn with_token(&self, token: &[u8]) -> Bytes {
         let place: &[&str] = match self.kind {
@@ -204,11 +197,6 @@ impl Frame {
     /// The same message about another request.
     pub(crate) fn with_request_id(&self, id: &[u8]) -> Bytes {
         self.with(&["params", "requestId"], id)
-    }
-
-    /// The same answer with another result.
-    pub(crate) fn with_result(&self, result: &[u8]) -> Bytes {
-        self.with(&["result"], result)
     }
 
     /// The same request with other `params`.

@@ -64,7 +64,11 @@ impl Relay {
                     let bytes = frame.with_name(&name);
                     self.pass_renamed(server, id, &frame, headers, bytes, &name);
                 }
-                None => self.answer_error(id, wording::INVALID_PARAMS, "there is no such prompt; see `prompts/list`"),
+                None => self.answer_error(
+                    id,
+                    wording::INVALID_PARAMS,
+                    "there is no such prompt; see `prompts/list`",
+                ),
             },
             "completion/complete" => {
                 let prompt = frame.name().and_then(|name| self.prompts.get(name).cloned());
@@ -147,7 +151,8 @@ impl Relay {
     /// Whether a server says that it can do something.
     fn has(&self, server: usize, capability: &str) -> bool {
         let known = &self.servers[server];
-        let said = known.opening.as_ref().or_else(|| known.manifest.as_ref().map(|manifest| &manifest.opening));
+        let said =
+            known.opening.as_ref().or_else(|| known.manifest.as_ref().map(|manifest| &manifest.opening));
         said.is_some_and(|said| wording::has(said, &["capabilities", capability]))
     }
 
@@ -247,8 +252,12 @@ impl Relay {
 
     /// Lists that waited long enough are answered with what is there.
     pub(super) fn end_gathers(&mut self, now: Duration) {
-        let mut late: Vec<u64> =
-            self.gathers.iter().filter(|(_, gather)| gather.until <= now).map(|(number, _)| *number).collect();
+        let mut late: Vec<u64> = self
+            .gathers
+            .iter()
+            .filter(|(_, gather)| gather.until <= now)
+            .map(|(number, _)| *number)
+            .collect();
         late.sort_unstable();
         for number in late {
             if let Some(gather) = self.gathers.get_mut(&number) {
@@ -320,10 +329,12 @@ impl Relay {
     /// sides ends.
     fn listen(&mut self, id: &Id, frame: &Frame) {
         let params = frame.params().unwrap_or_default();
-        let wanted = wording::member(&params, &["notifications"]).unwrap_or_else(|| Bytes::from_static(b"{}"));
-        let params = wording::with_members(b"{}", &[("_meta", &subscription(id)), ("notifications", &wanted)]);
+        let wanted =
+            wording::member(&params, &["notifications"]).unwrap_or_else(|| Bytes::from_static(b"{}"));
+        let params =
+            wording::with_members(b"{}", &[("_meta", &subscription(id)), ("notifications", &wanted)]);
         let bytes = wording::notification("notifications/subscriptions/acknowledged", &params);
-        self.to_client(bytes, Some(id.clone()));
+        self.say(bytes, Some(id.clone()));
         for server in 0..self.servers.len() {
             if self.servers[server].phase == Phase::Ready && self.servers[server].era == Some(Era::Modern) {
                 let meta = self.modern_meta();
@@ -333,7 +344,11 @@ impl Relay {
         }
         let uris = Parser::new().scope(&wanted, |document| {
             let uris = document.ok()?.root().get("resourceSubscriptions")?;
-            Some(uris.elements().filter_map(|uri| uri.as_str().map(|uri| uri.into_owned())).collect::<Vec<_>>())
+            Some(
+                uris.elements()
+                    .filter_map(|uri| uri.as_str().map(|uri| uri.into_owned()))
+                    .collect::<Vec<_>>(),
+            )
         });
         for uri in uris.unwrap_or_default() {
             let Some(server) = self.owners.get(&uri).copied() else { continue };
@@ -355,21 +370,17 @@ impl Relay {
             "notifications/tools/list_changed" => wording::has(wanted, &["toolsListChanged"]),
             "notifications/prompts/list_changed" => wording::has(wanted, &["promptsListChanged"]),
             "notifications/resources/list_changed" => wording::has(wanted, &["resourcesListChanged"]),
-            "notifications/resources/updated" => uri.as_ref().is_some_and(|uri| {
-                memchr::memmem::find(wanted, quoted(uri).as_bytes()).is_some()
-            }),
+            "notifications/resources/updated" => {
+                uri.as_ref().is_some_and(|uri| memchr::memmem::find(wanted, quoted(uri).as_bytes()).is_some())
+            }
             _ => false,
         };
-        let mut listeners: Vec<Id> = self
-            .listeners
-            .values()
-            .filter(|(_, wanted)| wants(wanted))
-            .map(|(id, _)| id.clone())
-            .collect();
+        let mut listeners: Vec<Id> =
+            self.listeners.values().filter(|(_, wanted)| wants(wanted)).map(|(id, _)| id.clone()).collect();
         listeners.sort();
         for id in listeners {
             let params = wording::with_members(params, &[("_meta", &subscription(&id))]);
-            self.to_client(wording::notification(method, &params), Some(id));
+            self.say(wording::notification(method, &params), Some(id));
         }
     }
 }
@@ -386,7 +397,10 @@ fn read_part(result: &Bytes, member: &str) -> (Vec<Bytes>, Option<Bytes>) {
         let list = document.root().get(member);
         let elements = list.into_iter().flat_map(|list| list.elements());
         let elements = elements.map(|element| result.slice(element.span().range())).collect();
-        let cursor = document.root().get("nextCursor").filter(|cursor| cursor.as_str().is_some_and(|text| !text.is_empty()));
+        let cursor = document
+            .root()
+            .get("nextCursor")
+            .filter(|cursor| cursor.as_str().is_some_and(|text| !text.is_empty()));
         (elements, cursor.map(|cursor| result.slice(cursor.span().range())))
     })
 }

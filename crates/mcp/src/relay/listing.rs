@@ -1,11 +1,11 @@
 //! The list of tools: fetched from the servers, all pages of it, and shown to the client in one.
 
-use super::frame::{Frame, Key};
+use super::frame::Frame;
 use super::port::{Id, Kind};
 use super::{Ask, Held, Phase, Relay, wording};
-use crate::pages::Collected;
 use crate::catalogue::{self, Manifest};
 use crate::listing::{Era, Options};
+use crate::pages::Collected;
 use crate::surface::{self, Kept, ServerTools, Surface, Target, ToolState};
 use bytes::Bytes;
 use deadweight_wire::json::Parser;
@@ -91,7 +91,9 @@ impl Relay {
         });
         let page = match read {
             Ok(page) => page,
-            Err(detail) => return self.list_failed(server, &format!("its list of tools is not well formed: {detail}")),
+            Err(detail) => {
+                return self.list_failed(server, &format!("its list of tools is not well formed: {detail}"));
+            }
         };
         if pages.first.is_empty() {
             pages.first = result;
@@ -165,7 +167,7 @@ impl Relay {
         }
         if self.client.opened && self.client.expects_changes {
             let bytes = wording::notification("notifications/tools/list_changed", b"");
-            self.to_client(bytes, None);
+            self.say(bytes, None);
         }
     }
 
@@ -353,12 +355,6 @@ impl Relay {
                 self.call(&id, frame, headers);
             }
         }
-    }
-
-    /// Whether a request with this id waits for the list.
-    pub(super) fn holds(&self, key: &Key) -> bool {
-        let is_it = |held: &Held| matches!(held.frame.kind(), Kind::Request { id, .. } if Key::of(id) == *key);
-        self.lists.iter().chain(&self.held).any(is_it)
     }
 }
 

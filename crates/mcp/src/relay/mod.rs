@@ -376,7 +376,14 @@ impl Relay {
     }
 
     /// Passes a request of the client on, at once or when the server can be asked.
-    fn pass(&mut self, server: usize, id: &Id, token: Option<Bytes>, mut message: Outbound, purpose: Purpose) {
+    fn pass(
+        &mut self,
+        server: usize,
+        id: &Id,
+        token: Option<Bytes>,
+        mut message: Outbound,
+        purpose: Purpose,
+    ) {
         if let Some(token) = token {
             self.tokens.insert(Key::of(&token), id.clone());
         }
@@ -409,6 +416,8 @@ impl Relay {
         let known = &self.servers[server];
         match known.phase {
             Phase::Opening | Phase::Ready => true,
+            // Nobody has said yet how to speak.
+            _ if self.client.era.is_none() => false,
             Phase::Cold | Phase::Failed if known.failures >= 3 && known.retry_at.is_some() => false,
             Phase::Cold | Phase::Failed => {
                 self.start(server);
@@ -435,11 +444,17 @@ impl Relay {
         self.out.push_back(Output::Called(Called { work, bytes_out: bytes_out as u64, took, outcome }));
     }
 
+    /// Closes the link of a server. What it may still say is not listened to.
+    fn let_go(&mut self, server: usize) {
+        self.servers[server].generation += 1;
+        self.out.push_back(Output::Close { server });
+    }
+
     /// Everything that waits for something is looked at again.
     fn go_on(&mut self) {
         self.try_open();
-        self.serve_lists();
         self.release_held();
+        self.serve_lists();
     }
 }
 

@@ -46,7 +46,11 @@ impl Relay {
             return if self.single() {
                 self.pass_plain(0, id, &frame, headers, None)
             } else {
-                self.answer_error(id, wording::METHOD_NOT_FOUND, "this conversation was opened by `initialize`")
+                self.answer_error(
+                    id,
+                    wording::METHOD_NOT_FOUND,
+                    "this conversation was opened by `initialize`",
+                )
             };
         }
         if !frame.is_modern() && self.client.era.is_none() {
@@ -129,7 +133,6 @@ impl Relay {
     /// Starts a server and opens the conversation with it as the client opened its own.
     pub(super) fn start(&mut self, server: usize) {
         if self.client.era.is_none() {
-            // Nobody has said yet how to speak.
             return;
         }
         if self.single() && self.opening.is_some() && self.servers[server].manifest.is_none() {
@@ -241,7 +244,8 @@ impl Relay {
         known.failure = None;
         let again: Vec<(&'static str, Bytes)> = if known.generation > 1 {
             let level = known.level.iter().map(|params| ("logging/setLevel", params.clone()));
-            let subscribed = known.subscriptions.values().map(|params| ("resources/subscribe", params.clone()));
+            let subscribed =
+                known.subscriptions.values().map(|params| ("resources/subscribe", params.clone()));
             level.chain(subscribed).collect()
         } else {
             Vec::new()
@@ -288,9 +292,14 @@ impl Relay {
                 return self.ask_discover(0);
             }
             // It says no, as it would without us. It may still say yes to the other way of opening.
+            self.answer(id, frame.bytes().clone(), status);
             self.client.era = None;
-            self.servers[0].era = None;
-            return self.answer(id, frame.bytes().clone(), status);
+            self.servers[0].phase = Phase::Ready;
+            self.release_queue(0);
+            if !self.lists.is_empty() || !self.held.is_empty() {
+                self.fetch(0);
+            }
+            return;
         };
         self.client.expects_changes = wording::has(&result, &["capabilities", "tools", "listChanged"]);
         self.open_with(0, result);
@@ -334,14 +343,18 @@ impl Relay {
     fn opening_of_one(&mut self) -> Bytes {
         let known = &self.servers[0];
         let modern = self.client.era == Some(Era::Modern);
-        let said = known.opening.clone().or_else(|| known.manifest.as_ref().map(|manifest| manifest.opening.clone()));
+        let said = known
+            .opening
+            .clone()
+            .or_else(|| known.manifest.as_ref().map(|manifest| manifest.opening.clone()));
         if let Some(said) = said.filter(|said| !said.is_empty()) {
             // What is known was said in the client's own era, or it is put into it.
             let spoken = wording::member(&said, &["protocolVersion"]).is_none();
             if spoken == modern {
                 return said;
             }
-            let capabilities = wording::member(&said, &["capabilities"]).unwrap_or_else(|| Bytes::from_static(b"{}"));
+            let capabilities =
+                wording::member(&said, &["capabilities"]).unwrap_or_else(|| Bytes::from_static(b"{}"));
             let info = wording::member(&said, &["_meta", "io.modelcontextprotocol/serverInfo"])
                 .or_else(|| wording::member(&said, &["serverInfo"]))
                 .unwrap_or_else(|| Bytes::from_static(br#"{"name":"","version":""}"#));
@@ -424,7 +437,12 @@ impl Relay {
                 KNOWN_VERSIONS.iter().copied().filter(|version| *version != MODERN_VERSION).collect();
             wording::own_discovery(&self.world.settings.entry, &capabilities, &instructions, &legacy)
         } else {
-            wording::own_opening(self.legacy_version(), &self.world.settings.entry, &capabilities, &instructions)
+            wording::own_opening(
+                self.legacy_version(),
+                &self.world.settings.entry,
+                &capabilities,
+                &instructions,
+            )
         }
     }
 
@@ -472,7 +490,7 @@ impl Relay {
         let pause = FIRST_PAUSE.saturating_mul(1 << (known.failures - 1).min(16)).min(LONGEST_PAUSE);
         known.retry_at = (known.failures <= RETRIES).then(|| self.now + pause);
         known.queue.clear();
-        self.out.push_back(Output::Close { server });
+        self.let_go(server);
         self.drop_work(server, &wording::not_available(&label, &reason), true);
         self.go_on();
     }

@@ -54,6 +54,7 @@ pub(crate) struct FromServer {
 }
 
 /// What a link reports.
+#[allow(dead_code, reason = "links over HTTP, which construct the rest, are being built")]
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A message.
@@ -82,6 +83,7 @@ pub(crate) enum Event {
 }
 
 /// Why a message did not get there, or was not answered.
+#[allow(dead_code, reason = "links over HTTP, which construct these, are being built")]
 #[derive(Debug)]
 pub(crate) enum Undelivered {
     /// The server does not know the session any more; the request was not worked on.

@@ -26,8 +26,10 @@ impl Relay {
                         match frame {
                             Ok(frame) => self.server_frame(server, frame, about.as_ref(), status),
                             // An error without an id can only be about the one request it came as an answer to.
-                            Err(NoFrame::Shape { .. }) => self.shapeless(server, &bytes, about.as_ref(), status),
-                        Err(NoFrame::Json { .. }) => {}
+                            Err(NoFrame::Shape { .. }) => {
+                                self.shapeless(server, &bytes, about.as_ref(), status)
+                            }
+                            Err(NoFrame::Json { .. }) => {}
                         }
                     }
                 }
@@ -35,7 +37,9 @@ impl Relay {
                 Err(NoFrame::Json { offset, .. }) => {
                     if memchr::memmem::find(&bytes, b"\"jsonrpc\"").is_some() {
                         let label = self.world.labels[server].clone();
-                        self.note(format!("{label}: sent a message that is no JSON (byte {offset}); it was left out"));
+                        self.note(format!(
+                            "{label}: sent a message that is no JSON (byte {offset}); it was left out"
+                        ));
                         self.answer_if_only_one(server);
                     }
                 }
@@ -159,13 +163,14 @@ impl Relay {
         };
         let mut token = None;
         if !unique && let Some(own) = frame.token() {
-            bytes = super::frame::replaced(&bytes, &["params", "_meta", "progressToken"], &shown).unwrap_or(bytes);
+            bytes = super::frame::replaced(&bytes, &["params", "_meta", "progressToken"], &shown)
+                .unwrap_or(bytes);
             token = Some(own);
         }
         let question = Question { server, generation, id: id.clone(), token };
         self.questions.insert(Key::of(&shown), question);
         let about = self.about(server, about);
-        self.to_client(bytes, about);
+        self.say(bytes, about);
     }
 
     fn server_notification(&mut self, server: usize, method: &str, frame: &Frame, about: Option<&Id>) {
@@ -194,7 +199,7 @@ impl Relay {
                             Key::Number(text) => text.clone(),
                             Key::Text(text) => super::frame::quoted(text),
                         };
-                        bytes = wording::with_request_id(frame, raw.as_bytes());
+                        bytes = frame.with_request_id(raw.as_bytes());
                     }
                     None if self.servers[server].era == Some(Era::Legacy) => return,
                     None => {}
@@ -220,7 +225,7 @@ impl Relay {
             let params = frame.params().unwrap_or_else(|| Bytes::from_static(b"{}"));
             return self.tell_listeners(method, &params);
         }
-        self.to_client(bytes, about);
+        self.say(bytes, about);
     }
 
     /// Which request of the client something belongs to that a server says: what the transport tells, else the one that is
@@ -237,7 +242,7 @@ impl Relay {
     }
 
     /// Sends the client something that is no answer.
-    pub(super) fn to_client(&mut self, bytes: Bytes, about: Option<Id>) {
+    pub(super) fn say(&mut self, bytes: Bytes, about: Option<Id>) {
         self.out.push_back(Output::Client(ToClient { bytes, about, status: None, end: false }));
     }
 
@@ -257,7 +262,9 @@ impl Relay {
             && let Some((_, ask)) = self.asks.remove(&number)
         {
             let id = format!("\"{OWN}{number}\"");
-            if let Ok(frame) = Frame::one(&mut self.parser, &wording::response(id.as_bytes(), "error", &error)) {
+            if let Ok(frame) =
+                Frame::one(&mut self.parser, &wording::response(id.as_bytes(), "error", &error))
+            {
                 self.own_answer(server, &ask, &frame);
             }
         }
@@ -322,7 +329,7 @@ impl Relay {
             };
             let params = format!(r#"{{"requestId":{raw},"reason":"the server ended"}}"#);
             let bytes = wording::notification("notifications/cancelled", params.as_bytes());
-            self.to_client(bytes, None);
+            self.say(bytes, None);
         }
     }
 
@@ -375,7 +382,7 @@ impl Relay {
         });
         let label = self.world.labels[server].clone();
         let text = wording::ended(&label, "it does not know the session any more");
-        self.out.push_back(Output::Close { server });
+        self.let_go(server);
         self.servers[server].phase = Phase::Cold;
         self.drop_work(server, &text, true);
         self.start(server);
@@ -391,12 +398,13 @@ impl Relay {
         let text = wording::why(&self.world.specs[server], reason, stderr);
         let was = self.servers[server].phase;
         let steady = self.now.saturating_sub(self.servers[server].started_at) >= STEADY;
-        if was == Phase::Opening {
+        if was == Phase::Opening || self.servers[server].manifest.is_none() {
+            // It never came to say what it has.
             return self.fail(server, text);
         }
         let label = self.world.labels[server].clone();
         self.note(format!("{label}: {text}"));
-        self.out.push_back(Output::Close { server });
+        self.let_go(server);
         let known = &mut self.servers[server];
         known.phase = Phase::Cold;
         known.fresh = false;
@@ -410,9 +418,6 @@ impl Relay {
         }
         known.queue.clear();
         self.drop_work(server, &wording::ended(&label, &text), false);
-        if self.servers[server].manifest.is_none() && !self.lists.is_empty() {
-            self.start_for_request(server);
-        }
         self.go_on();
     }
 }

@@ -1,6 +1,6 @@
 //! The messages that are written here, and their words.
 
-use super::frame::{Frame, quoted, replaced};
+use super::frame::{Frame, quoted};
 use crate::error::{Failure, Reason};
 use crate::listing::Stage;
 use crate::spec::{ServerSpec, Transport};
@@ -139,7 +139,9 @@ fn members_of(object: &[u8]) -> Vec<(String, Vec<u8>)> {
         let Ok(document) = document else { return Vec::new() };
         let entries = document.root().entries();
         entries
-            .filter_map(|entry| Some((entry.key.as_str()?.into_owned(), entry.value.raw().as_bytes().to_vec())))
+            .filter_map(|entry| {
+                Some((entry.key.as_str()?.into_owned(), entry.value.raw().as_bytes().to_vec()))
+            })
             .collect()
     })
 }
@@ -221,11 +223,6 @@ pub(super) fn ended(label: &str, reason: &str) -> String {
     )
 }
 
-/// A message that no request can have been answered with.
-pub(super) fn with_request_id(frame: &Frame, id: &[u8]) -> Bytes {
-    frame.with_request_id(id)
-}
-
 /// The result of `initialize` for a server that has said nothing.
 pub(super) fn own_opening(version: &str, name: &str, capabilities: &str, instructions: &str) -> Bytes {
     let instructions = if instructions.is_empty() {
@@ -263,11 +260,4 @@ pub(super) fn own_discovery(name: &str, capabilities: &str, instructions: &str, 
         env!("CARGO_PKG_VERSION")
     )
     .into()
-}
-
-/// A result with other instructions, or with some where it had none.
-pub(super) fn with_instructions(result: &Bytes, instructions: &str) -> Bytes {
-    let value = quoted(instructions);
-    replaced(result, &["instructions"], value.as_bytes())
-        .unwrap_or_else(|| with_members(result, &[("instructions", value.as_bytes())]))
 }

@@ -11,6 +11,7 @@ mod pins;
 mod policy;
 mod sentence;
 mod settings;
+mod shim;
 mod size;
 mod stub;
 mod words;
@@ -22,6 +23,7 @@ pub use pins::{Pin, PinSource, Pins};
 pub use policy::STUBS_BYTES;
 pub use sentence::{DESCRIPTION_BYTES, first_sentence};
 pub use settings::{Choice, Client, Optimistic, SCHEMA_BUDGET, Settings, Trust};
+pub use shim::{Loaded, Prepared, Results};
 pub use size::Lists;
 pub use stub::{Size, renamed, size, stub};
 

@@ -3,8 +3,6 @@
 //! A [`Link`] is one running process or one connection. Everything it reports comes on one channel with the number of the
 //! server and the generation of the link, so that what a dead link still says is told apart from what its successor says.
 
-
-
 mod stdio;
 
 pub(crate) use stdio::write_line;
