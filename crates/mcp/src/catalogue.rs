@@ -29,10 +29,10 @@ pub(crate) fn decision_key(
     _: Option<&Lock>,
     _: &Client,
     _: &[String],
-    _: &[Option<&Manifest>],
+    manifests: &[Option<&Manifest>],
     _: bool,
 ) -> String {
-    String::new()
+    format!("{manifests:?}")
 }
 pub(crate) fn frame(first: &Bytes) -> Bytes {
     deadweight_wire::json::Parser::new().scope(first, |document| {

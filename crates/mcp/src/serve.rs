@@ -3,7 +3,7 @@
 use crate::catalogue::Manifest;
 use crate::downstream;
 use crate::listing::Options;
-use crate::relay::{Shelf, World};
+use crate::relay::{Shelf, Surfaces, World};
 use crate::session::{OnCalled, OnNote, Surroundings};
 use crate::spec::ServerSpec;
 use crate::surface::{Kept, Settings};
@@ -53,7 +53,15 @@ pub async fn serve_stdio(serve: Serve) -> io::Result<()> {
 pub(crate) fn surroundings(serve: Serve) -> Surroundings {
     let Serve { specs, labels, aggregate, settings, lock, cache, options, on_called, on_note } = serve;
     let _ = cache;
-    let world = World { specs, labels, settings, lock, aggregate, shelf: Arc::new(NoShelf) };
+    let world = World {
+        specs,
+        labels,
+        settings,
+        lock,
+        aggregate,
+        shelf: Arc::new(NoShelf),
+        surfaces: Surfaces::default(),
+    };
     Surroundings { world: Arc::new(world), options, on_called, on_note }
 }
 

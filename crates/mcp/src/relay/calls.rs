@@ -95,12 +95,19 @@ impl Relay {
     ) {
         let arguments = frame.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"));
         let modern = self.client.era == Some(Era::Modern);
+        let mut waits = false;
         let result = match own {
             Own::Load => {
                 let answer = surface.load(&arguments);
-                for tool in answer.tools.into_iter().filter_map(|tool| surface.tool(tool)) {
+                for tool in answer.tools.iter().filter_map(|tool| surface.tool(*tool)) {
                     self.loaded.insert((tool.shown.clone(), tool.definition.clone()));
                 }
+                waits = self.reveal(
+                    id,
+                    surface,
+                    &answer.tools,
+                    &wording::complete(answer.result.clone(), modern),
+                );
                 answer.result
             }
             Own::Search => surface.search(&arguments),
@@ -127,7 +134,9 @@ impl Relay {
             bytes_in: frame.bytes().len() as u64,
         };
         self.called(work, self.now, result.len(), Outcome::Ok);
-        self.answer_result(id, &result);
+        if !waits {
+            self.answer_result(id, &result);
+        }
     }
 
     /// A tool of a server.

@@ -180,6 +180,7 @@ impl Relay {
         self.lists.retain(is_it);
         self.held.retain(is_it);
         self.cancel_gather(&key);
+        self.cancel_reveal(&request);
         // `initialize` may not be taken back; and what is not under way needs no taking back.
         let opening = |call: &super::Call| matches!(call.purpose, Purpose::Opening);
         if self.calls.get(&key).is_none_or(opening) {

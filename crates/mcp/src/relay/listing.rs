@@ -238,8 +238,13 @@ impl Relay {
                     continue;
                 }
             };
-            let result = self.list_result(&surface);
+            let result = match &self.listed {
+                Some(listed) => listed.clone(),
+                None => self.list_result(&surface),
+            };
             self.answer_result(&id, &result);
+            self.listed = Some(result);
+            self.end_reveals(true);
         }
         if error.is_some() {
             self.servers[0].list_error = None;
@@ -252,21 +257,22 @@ impl Relay {
 
     fn list_result(&self, surface: &Surface) -> Bytes {
         let modern = self.client.era == Some(Era::Modern);
-        match &self.servers[0].manifest {
+        let tools = self.tools_with_revealed(surface);
+        match self.servers.first().and_then(|server| server.manifest.as_ref()) {
             Some(manifest) if self.single() => {
-                let result = catalogue::list_result(&manifest.frame, surface.tools());
+                let result = catalogue::list_result(&manifest.frame, &tools);
                 wording::complete(result, modern)
             }
             _ if modern => wording::with_members(
                 b"{}",
                 &[
                     ("resultType", br#""complete""#),
-                    ("tools", surface.tools()),
+                    ("tools", &tools),
                     ("ttlMs", b"0"),
                     ("cacheScope", br#""private""#),
                 ],
             ),
-            _ => wording::with_members(b"{}", &[("tools", surface.tools())]),
+            _ => wording::with_members(b"{}", &[("tools", &tools)]),
         }
     }
 
@@ -295,15 +301,17 @@ impl Relay {
             Some(surface) => surface.kept(),
             None => self.world.shelf.kept(&key).unwrap_or_default(),
         };
-        let surface = Surface::new(&surface::Input {
-            settings: &self.world.settings,
-            client: self.client.who.clone(),
-            servers: &tools,
-            lock: self.world.lock.as_ref(),
-            aggregate: self.world.aggregate,
-            kept: &kept,
+        let states: Vec<&ToolState> = tools.iter().map(|server| &server.state).collect();
+        let surface = self.world.surfaces.get(&format!("{key} {states:?} {kept:?}"), || {
+            Surface::new(&surface::Input {
+                settings: &self.world.settings,
+                client: self.client.who.clone(),
+                servers: &tools,
+                lock: self.world.lock.as_ref(),
+                aggregate: self.world.aggregate,
+                kept: &kept,
+            })
         });
-        let surface = Arc::new(surface);
         if kept != surface.kept() {
             self.world.shelf.keep(&key, &surface.kept());
         }
@@ -319,6 +327,7 @@ impl Relay {
             surface.tool(tool).is_some_and(|tool| tool.definition == *definition)
         });
         self.outdated = false;
+        self.listed = None;
         self.surface = Some(Arc::clone(&surface));
         refused(&surface).map_or(Ok(surface), Err)
     }

@@ -19,6 +19,7 @@ mod gather;
 mod listing;
 mod opening;
 pub(crate) mod port;
+mod reveal;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -26,7 +27,7 @@ mod wording;
 mod world;
 
 pub use world::{Called, Outcome, Work};
-pub(crate) use world::{Shelf, World};
+pub(crate) use world::{Shelf, Surfaces, World};
 
 use crate::catalogue::Manifest;
 use crate::listing::Era;
@@ -223,6 +224,12 @@ pub(crate) struct Relay {
     client: Client,
     servers: Vec<Server>,
     surface: Option<Arc<Surface>>,
+    /// The result that the list was served in, while it is the same.
+    listed: Option<Bytes>,
+    /// Tools whose definitions are listed because they were loaded, and the answers to loads that wait for the client to see
+    /// that.
+    revealed: HashSet<String>,
+    revealing: Vec<reveal::Revealing>,
     /// Whether the surface must be made again before it is used.
     outdated: bool,
     /// Whether a warning about the surface was told.
@@ -269,6 +276,9 @@ impl Relay {
             client: Client::default(),
             servers,
             surface: None,
+            listed: None,
+            revealed: HashSet::new(),
+            revealing: Vec::new(),
             outdated: true,
             warned: HashSet::new(),
             loaded: HashSet::new(),
@@ -300,7 +310,8 @@ impl Relay {
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let retries = self.servers.iter().filter_map(|server| server.retry_at);
         let gathers = self.gathers.values().filter_map(|gather| gather.until());
-        retries.chain(gathers).chain(self.patience).min()
+        let reveals = self.revealing.iter().map(|one| one.until);
+        retries.chain(gathers).chain(reveals).chain(self.patience).min()
     }
 
     /// Time has passed.
@@ -317,6 +328,7 @@ impl Relay {
             }
         }
         self.end_gathers(now);
+        self.end_reveals(false);
     }
 
     fn single(&self) -> bool {

@@ -476,6 +476,7 @@ impl Relay {
             self.world.shelf.keep_manifest(&key, &manifest);
         }
         self.servers[server].manifest = Some(Arc::new(manifest));
+        self.listed = None;
     }
 
     /// A server does not work. It is started again after a pause.

@@ -2,7 +2,7 @@
 
 use super::frame::Key;
 use super::port::{Event, FromClient, FromServer, Kind, Outbound, ToClient, Undelivered};
-use super::{Called, Outcome, Output, Relay, Shelf, World};
+use super::{Called, Outcome, Output, Relay, Shelf, Surfaces, World};
 use crate::catalogue::Manifest;
 use crate::error::Reason;
 use crate::spec::ServerSpec;
@@ -60,6 +60,7 @@ impl Rig {
             lock: None,
             aggregate,
             shelf,
+            surfaces: Surfaces::default(),
         };
         Self {
             relay: Relay::new(Arc::new(world)),

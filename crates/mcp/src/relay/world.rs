@@ -2,10 +2,11 @@
 
 use crate::catalogue::{Kept, Manifest};
 use crate::spec::ServerSpec;
-use crate::surface::Settings;
+use crate::surface::{Settings, Surface};
 use deadweight_lock::Lock;
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 /// What all connections share.
@@ -22,6 +23,26 @@ pub(crate) struct World {
     pub(crate) aggregate: bool,
     /// What is kept on disk.
     pub(crate) shelf: Arc<dyn Shelf>,
+    /// What connections are shown that are shown the same.
+    pub(crate) surfaces: Surfaces,
+}
+
+/// Surfaces by all that they follow from. One that no connection uses any more is not kept.
+#[derive(Debug, Default)]
+pub(crate) struct Surfaces(Mutex<HashMap<String, Weak<Surface>>>);
+
+impl Surfaces {
+    /// The surface of this key, made if there is none.
+    pub(crate) fn get(&self, key: &str, make: impl FnOnce() -> Surface) -> Arc<Surface> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(surface) = known.get(key).and_then(Weak::upgrade) {
+            return surface;
+        }
+        let surface = Arc::new(make());
+        known.retain(|_, surface| surface.strong_count() > 0);
+        known.insert(key.to_owned(), Arc::downgrade(&surface));
+        surface
+    }
 }
 
 impl fmt::Debug for World {
