@@ -7,8 +7,8 @@
 
 #[cfg(feature = "client")]
 mod ask;
-#[cfg(feature = "proxy")]
-mod catalogue;
+#[cfg(feature = "surface")]
+pub mod catalogue;
 pub mod config;
 #[cfg(feature = "proxy")]
 mod downstream;
