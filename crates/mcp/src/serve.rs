@@ -1,12 +1,12 @@
 //! The proxy: servers behind lazy surfaces, for the client on our standard streams.
 
-use crate::catalogue::Manifest;
+use crate::catalogue;
 use crate::downstream;
 use crate::listing::Options;
-use crate::relay::{Shelf, Surfaces, World};
+use crate::relay::{Surfaces, World};
 use crate::session::{OnCalled, OnNote, Surroundings};
 use crate::spec::ServerSpec;
-use crate::surface::{Kept, Settings};
+use crate::surface::Settings;
 use deadweight_lock::Lock;
 use std::fmt;
 use std::io;
@@ -52,29 +52,8 @@ pub async fn serve_stdio(serve: Serve) -> io::Result<()> {
 
 pub(crate) fn surroundings(serve: Serve) -> Surroundings {
     let Serve { specs, labels, aggregate, settings, lock, cache, options, on_called, on_note } = serve;
-    let _ = cache;
-    let world = World {
-        specs,
-        labels,
-        settings,
-        lock,
-        aggregate,
-        shelf: Arc::new(NoShelf),
-        surfaces: Surfaces::default(),
-    };
+    let place = std::env::current_dir().unwrap_or_default();
+    let shelf = catalogue::shelf(cache, place, &on_note);
+    let world = World { specs, labels, settings, lock, aggregate, shelf, surfaces: Surfaces::default() };
     Surroundings { world: Arc::new(world), options, on_called, on_note }
-}
-
-/// Keeps nothing.
-struct NoShelf;
-
-impl Shelf for NoShelf {
-    fn manifest(&self, _: &str) -> Option<Manifest> {
-        None
-    }
-    fn keep_manifest(&self, _: &str, _: &Manifest) {}
-    fn kept(&self, _: &str) -> Option<Kept> {
-        None
-    }
-    fn keep(&self, _: &str, _: &Kept) {}
 }

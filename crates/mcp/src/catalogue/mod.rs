@@ -13,9 +13,13 @@ mod decisions;
 mod key;
 mod manifest;
 pub mod page;
+#[cfg(feature = "proxy")]
+mod shelf;
 
 pub use crate::surface::Kept;
 pub use cache::{Cache, CacheError, Found};
 pub use key::{Circumstances, decision_key, manifest_key};
 pub use manifest::{Broken, Manifest};
 pub use page::{frame, list_result};
+#[cfg(feature = "proxy")]
+pub(crate) use shelf::shelf;
