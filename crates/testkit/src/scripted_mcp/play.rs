@@ -1,10 +1,12 @@
 //! The protocol as a scripted server plays it, whatever carries the messages.
 
-use super::script::{Act, Era, Generate, Script};
+use super::script::{Act, Era, Generate, Page, Script};
 use serde_json::{Value, json};
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -28,11 +30,20 @@ pub(super) struct Player {
     pub(super) script: Script,
     initialized: AtomicBool,
     asked: AtomicU64,
+    /// Which list is served.
+    list: AtomicUsize,
+    held: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Player {
     pub(super) const fn new(script: Script) -> Self {
-        Self { script, initialized: AtomicBool::new(false), asked: AtomicU64::new(0) }
+        Self {
+            script,
+            initialized: AtomicBool::new(false),
+            asked: AtomicU64::new(0),
+            list: AtomicUsize::new(0),
+            held: Mutex::new(Vec::new()),
+        }
     }
 
     /// Does what the script wants at a point that is no request.
@@ -42,6 +53,10 @@ impl Player {
 
     /// Takes in a message and answers it.
     pub(super) fn handle(&self, message: &Value, out: &mut dyn Out) -> io::Result<()> {
+        if let Some(file) = &self.script.record {
+            let mut file = OpenOptions::new().create(true).append(true).open(file)?;
+            file.write_all(format!("{message}\n").as_bytes())?;
+        }
         let Some(method) = message["method"].as_str() else { return Ok(()) };
         if method == "notifications/initialized" {
             self.initialized.store(true, Ordering::SeqCst);
@@ -49,7 +64,10 @@ impl Player {
         if message["id"].is_null() {
             return self.at(method, out);
         }
-        if !self.acts(method, Some(message), out)? {
+        let tool = message["params"]["name"].as_str().unwrap_or_default();
+        let own = format!("{method}:{tool}");
+        let point = if self.script.on.contains_key(&own) { &own } else { method };
+        if !self.acts(point, Some(message), out)? {
             out.line(&self.answer(message))?;
         }
         Ok(())
@@ -57,9 +75,14 @@ impl Player {
 
     /// Whether the acts have answered the request.
     fn acts(&self, point: &str, request: Option<&Value>, out: &mut dyn Out) -> io::Result<bool> {
+        let acts = self.script.on.get(point).map(Vec::as_slice).unwrap_or_default();
+        self.do_all(acts, request, out)
+    }
+
+    fn do_all(&self, acts: &[Act], request: Option<&Value>, out: &mut dyn Out) -> io::Result<bool> {
         let id = request.map_or_else(|| "null".to_owned(), |request| request["id"].to_string());
         let mut answered = false;
-        for act in self.script.on.get(point).into_iter().flatten() {
+        for act in acts {
             match act {
                 Act::Sleep(milliseconds) => thread::sleep(Duration::from_millis(*milliseconds)),
                 Act::Stdout(line) => out.line(line.as_bytes())?,
@@ -98,6 +121,28 @@ impl Player {
                     answered = true;
                     if let Some(request) = request {
                         out.line(&self.answer(request))?;
+                    }
+                }
+                Act::AnswerText(bytes) => {
+                    answered = true;
+                    let text = "All work and no play. ".repeat(bytes / 22 + 1);
+                    let text = text.get(..*bytes).unwrap_or_default();
+                    out.line(&said(&id, text, request.is_some_and(is_modern)))?;
+                }
+                Act::Hold => {
+                    answered = true;
+                    let answer = request.map(|request| self.answer(request));
+                    self.held.lock().unwrap_or_else(PoisonError::into_inner).extend(answer);
+                }
+                Act::Release => {
+                    for line in self.held.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+                        out.line(&line)?;
+                    }
+                }
+                Act::List(number) => self.list.store(*number, Ordering::SeqCst),
+                Act::Once { file, acts } => {
+                    if OpenOptions::new().write(true).create_new(true).open(file).is_ok() {
+                        answered |= self.do_all(acts, request, out)?;
                     }
                 }
                 Act::Silence => answered = true,
@@ -163,6 +208,13 @@ impl Player {
                 error(&id, -32600, "tools/list before notifications/initialized")
             }
             "tools/list" => self.page(&id, message["params"].get("cursor"), is_modern),
+            "tools/call" if self.offers(&message["params"]["name"]) => {
+                let params = &message["params"];
+                let words =
+                    format!("{} {}", params["name"].as_str().unwrap_or_default(), params["arguments"]);
+                said(&id, &words, is_modern)
+            }
+            "tools/call" => error(&id, -32602, "there is no such tool"),
             "ping" => answer(&id, "{}"),
             _ => error(&id, -32601, "Method not found"),
         }
@@ -177,12 +229,34 @@ impl Player {
     }
 
     fn introduction(&self) -> Value {
-        let capabilities = if self.script.no_tools { json!({}) } else { json!({"tools": {}}) };
+        let capabilities = match (self.script.no_tools, self.script.later.is_empty()) {
+            (true, _) => json!({}),
+            (_, true) => json!({"tools": {}}),
+            (_, false) => json!({"tools": {"listChanged": true}}),
+        };
         let mut result = json!({"capabilities": capabilities});
         if let Some(instructions) = &self.script.instructions {
             result["instructions"] = instructions.as_str().into();
         }
         result
+    }
+
+    /// The list that is served now.
+    fn pages(&self) -> &[Page] {
+        let number = self.list.load(Ordering::SeqCst);
+        let later = number.checked_sub(1).and_then(|index| self.script.later.get(index));
+        later.unwrap_or(&self.script.pages)
+    }
+
+    /// Whether a tool of this name is in the list.
+    fn offers(&self, name: &Value) -> bool {
+        let raw = |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|tool| tool["name"] == *name);
+        let made_up = name.as_str().is_some_and(|name| name.starts_with("made_up_"));
+        self.pages().iter().any(|page| {
+            page.tools.iter().any(|tool| tool["name"] == *name)
+                || page.raw.iter().any(raw)
+                || (made_up && page.generate.is_some())
+        })
     }
 
     fn page(&self, id: &str, cursor: Option<&Value>, modern: bool) -> Vec<u8> {
@@ -195,7 +269,7 @@ impl Player {
             let tools = names.iter().map(|name| json!({"name": name, "inputSchema": {}}).to_string());
             return list(id, &tools.collect::<Vec<_>>(), Some(&json!((number + 1).to_string())), modern);
         }
-        let pages = &self.script.pages;
+        let pages = self.pages();
         let next_of = |index: usize| {
             let plain = (index + 1 < pages.len()).then(|| json!(format!("page-{}", index + 1)));
             pages.get(index).and_then(|page| page.next.clone()).or(plain)
@@ -229,6 +303,16 @@ fn list(id: &str, tools: &[String], next: Option<&Value>, modern: bool) -> Vec<u
     let next = next.map(|next| format!(r#","nextCursor":{next}"#)).unwrap_or_default();
     let kind = if modern { r#","resultType":"complete","ttlMs":0,"cacheScope":"public""# } else { "" };
     answer(id, &format!(r#"{{"tools":[{}]{next}{kind}}}"#, tools.join(",")))
+}
+
+/// The result of a tool that says this.
+fn said(id: &str, text: &str, modern: bool) -> Vec<u8> {
+    let kind = if modern { r#","resultType":"complete""# } else { "" };
+    answer(id, &format!(r#"{{"content":[{{"type":"text","text":{}}}]{kind}}}"#, Value::from(text)))
+}
+
+fn is_modern(message: &Value) -> bool {
+    message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string()
 }
 
 fn answer(id: &str, result: &str) -> Vec<u8> {

@@ -22,10 +22,14 @@ pub struct Script {
     pub no_tools: bool,
     /// The pages of tools.
     pub pages: Vec<Page>,
+    /// Lists that take the place of `pages` when [`Act::List`] says so.
+    pub later: Vec<Vec<Page>>,
+    /// A file to which every message that comes is appended, one a line, whatever process plays the script.
+    pub record: Option<String>,
     /// Instead of `pages`: a list without an end.
     pub endless: Option<Endless>,
     /// What is done at certain points: at the `start`, when the input has ended (`end`), and instead of or
-    /// before the answer to a method.
+    /// before the answer to a method. `tools/call:NAME` is the call of one tool, and goes before `tools/call`.
     pub on: BTreeMap<String, Vec<Act>>,
     /// Whether it goes on running when its input has ended.
     pub linger: bool,
@@ -116,6 +120,21 @@ pub enum Act {
     },
     /// Answer as usual, so that what follows comes after the answer.
     Proceed,
+    /// Answer with a text of so many bytes.
+    AnswerText(usize),
+    /// Keep the usual answer back until [`Act::Release`].
+    Hold,
+    /// Send what was kept back.
+    Release,
+    /// From now on, serve the list of this number: 0 is `pages`, 1 the first of `later`.
+    List(usize),
+    /// Do this only as long as the file is not there; it is made first.
+    Once {
+        /// The file.
+        file: String,
+        /// What is done.
+        acts: Vec<Act>,
+    },
     /// Answer nothing.
     Silence,
     /// End with an exit code.
