@@ -11,6 +11,7 @@ pub mod fuzz;
 pub mod place;
 pub mod provision;
 pub mod shell;
+pub mod soak;
 pub mod test;
 pub mod tools;
 

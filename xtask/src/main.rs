@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Result, bench, ci, fixtures, fuzz, test};
+use xtask::{Result, bench, ci, fixtures, fuzz, soak, test};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -37,6 +37,11 @@ enum Chore {
     /// keys against a scripted provider and a scripted MCP server on loopback, and writes down every request, keys left
     /// out. The tests named `recorded` then read that folder.
     Fixtures(fixtures::Arguments),
+    /// Try the lazy proxy against the world, longer than a run of the tests may take
+    ///
+    /// Real clients against a scripted model, public servers, a thousand reconnects. What a client sent stays in
+    /// `recorded/proxy`, which is not committed.
+    Soak(soak::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
         Chore::Fuzz(arguments) => fuzz::run(&arguments),
         Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Fixtures(arguments) => fixtures::run(&arguments),
+        Chore::Soak(arguments) => soak::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -42,9 +42,12 @@ impl Client {
         let mut stderr = child.stderr.take().ok_or_else(missing)?;
         let (tell, lines) = channel();
         thread::spawn(move || {
-            for line in BufReader::with_capacity(1 << 16, output).lines() {
-                let Ok(line) = line else { break };
-                if tell.send(line).is_err() {
+            let mut output = BufReader::with_capacity(1 << 16, output);
+            let mut line = Vec::new();
+            while matches!(output.read_until(b'\n', &mut line), Ok(1..)) {
+                let text = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
+                line.clear();
+                if tell.send(text).is_err() {
                     break;
                 }
             }
@@ -189,6 +192,28 @@ impl Client {
         let line = self.seen.last().map(String::as_str).unwrap_or_default();
         members(line, &["result", "tools"])
             .ok_or_else(|| io::Error::other(format!("this is no list of tools: {line}")))
+    }
+
+    /// The bytes of every definition that `tools/list` gives, on all its pages.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not answer with lists.
+    pub fn definitions(&mut self) -> io::Result<Vec<String>> {
+        let mut definitions = Vec::new();
+        let mut params = json!({});
+        loop {
+            let answer = self.request("tools/list", &params)?;
+            let line = self.seen.last().map(String::as_str).unwrap_or_default();
+            let list = members(line, &["result", "tools"])
+                .ok_or_else(|| io::Error::other(format!("this is no list of tools: {line}")))?;
+            let list: Vec<Box<serde_json::value::RawValue>> = serde_json::from_str(&list)?;
+            definitions.extend(list.iter().map(|definition| definition.get().to_owned()));
+            match &answer["result"]["nextCursor"] {
+                Value::Null => return Ok(definitions),
+                cursor => params = json!({ "cursor": cursor }),
+            }
+        }
     }
 
     /// How many answers each request of this client has had.
