@@ -3,27 +3,40 @@
 //! Everything here is pure: definitions and settings come in, the bytes of a list and answers go out. Definitions are
 //! changed by splices only.
 
+mod call;
+mod coerce;
+mod confirm;
+mod cost;
 mod decision;
+mod headers;
+mod known;
 mod list;
+mod load;
 mod names;
 mod own;
 mod pins;
 mod policy;
+mod reply;
+mod results;
+mod schema;
+mod search;
 mod sentence;
 mod settings;
-mod shim;
 mod size;
 mod stub;
+mod validate;
 mod words;
 
+pub use confirm::Prepared;
 pub use decision::{Access, Decision, Kept, Refused, Shape, ToolDecision, ToolWhy, Warning, Why};
+pub use load::{LOADED_BYTES, Loaded};
 pub use names::Namer;
 pub use own::Own;
 pub use pins::{Pin, PinSource, Pins};
 pub use policy::STUBS_BYTES;
+pub use results::{LEAST, PAGE, Results};
 pub use sentence::{DESCRIPTION_BYTES, first_sentence};
 pub use settings::{Choice, Client, Optimistic, SCHEMA_BUDGET, Settings, Trust};
-pub use shim::{Loaded, Prepared, Results};
 pub use size::Lists;
 pub use stub::{Size, renamed, size, stub};
 

@@ -1,7 +1,7 @@
 //! The tools of a surface as search reads them, and names that are nearly right.
 
-use super::{Access, Surface};
-use deadweight_search::{Argument, Index, Tool};
+use super::{Access, Surface, Target};
+use deadweight_search::{Argument, Index, Near, Tool};
 use deadweight_wire::json::{Kind, Parser, Value};
 
 /// How many arguments of one tool are read.
@@ -9,6 +9,9 @@ const ARGUMENTS: usize = 64;
 
 /// How many near names are told.
 const NEAR: usize = 3;
+
+/// How many are looked at, so that those of the right server are among them.
+const MANY: usize = 32;
 
 impl Surface {
     /// The index of every tool that can be called; made when it is first asked for.
@@ -38,9 +41,29 @@ impl Surface {
         })
     }
 
-    /// The names of this list that are nearly `name`, the nearest first.
+    /// The names of this list that are nearly `name`, the nearest first. What stands before the tool's own name, a server's
+    /// label or a client's prefix, may be right, wrong or missing; where it is right it counts.
     pub fn near(&self, name: &str) -> Vec<String> {
-        self.index().near(name, NEAR).into_iter().map(|near| near.id).collect()
+        let index = self.index();
+        let mut found = index.near(name, MANY);
+        let mut rest = name;
+        while found.is_empty()
+            && let Some((_, after)) = rest.split_once(|char| "_-./:".contains(char))
+        {
+            rest = after;
+            found = index.near(rest, MANY);
+        }
+        let before =
+            name.strip_suffix(rest).unwrap_or_default().trim_end_matches(|char| "_-./:".contains(char));
+        let elsewhere = |near: &Near| match self.resolve(&near.id) {
+            Some(Target::Tool(tool)) if !before.is_empty() => {
+                let label = self.tool(tool).map_or("", |tool| self.label(tool.server));
+                label.is_empty() || !before.ends_with(label)
+            }
+            _ => true,
+        };
+        found.sort_by_key(|near| (near.distance, elsewhere(near)));
+        found.into_iter().take(NEAR).map(|near| near.id).collect()
     }
 }
 

@@ -1,0 +1,97 @@
+//! Whether a call of a tool runs whose schema the model may not have seen.
+
+use super::known::Known;
+use super::reply::{Reply, short};
+use super::settings::Optimistic;
+use super::validate::Checked;
+use super::{Surface, Tool, ToolIx};
+use bytes::Bytes;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prepared {
+    /// It runs.
+    Run {
+        /// The arguments to run it with, where they are not those that were given.
+        arguments: Option<Bytes>,
+    },
+    /// It does not run, and this is the answer. It holds the full definition: the tool counts as loaded now.
+    Answer {
+        /// A `CallToolResult`, without `resultType`.
+        result: Bytes,
+    },
+}
+
+impl Surface {
+    /// Decides about a call of a deferred tool. `loaded`: whether this client was given the tool's full definition.
+    ///
+    /// Arguments that were written as strings are coerced where the schema leaves no choice. A loaded tool then runs, and its
+    /// server has the last word. One that was not loaded runs when the arguments fit the schema and it declares itself
+    /// read-only or not destructive (or when every valid call shall run); otherwise nothing runs.
+    pub fn prepare(&self, tool: ToolIx, arguments: Option<&[u8]>, loaded: bool) -> Prepared {
+        let Some(tool) = self.tool(tool) else { return Prepared::Run { arguments: None } };
+        let known = Known::of(&tool.full);
+        let coerced = known.schema().zip(arguments).and_then(|(schema, given)| schema.coerce(given));
+        if loaded {
+            return Prepared::Run { arguments: coerced };
+        }
+        let optimistic = self.settings().optimistic;
+        if optimistic == Optimistic::Never {
+            let text = format!(
+                "Not run: the schema of {} was not loaded. Call it again with arguments that fit:",
+                name(tool)
+            );
+            return answer(&known, &text);
+        }
+        let given = coerced.as_deref().or(arguments).unwrap_or(b"{}");
+        let checked = match known.schema() {
+            Some(schema) => schema.check(given),
+            None => Checked::Unable("it has no input schema that can be read"),
+        };
+        let hints = known.hints();
+        match checked {
+            Checked::Valid if hints.harmless || optimistic == Optimistic::All => {
+                Prepared::Run { arguments: coerced }
+            }
+            Checked::Valid => {
+                let annotations = match &hints.annotations {
+                    Some(annotations) => format!("its annotations are {}", short(annotations, 400)),
+                    None => "it has no annotations".to_owned(),
+                };
+                let text = format!(
+                    "Not run yet: {} is not declared read-only or non-destructive ({annotations}), and its schema was not loaded. \
+                     The arguments fit. Repeat the same call to run it.",
+                    name(tool)
+                );
+                answer(&known, &text)
+            }
+            Checked::Violations(violations) => {
+                let mut text = format!("Not run: the arguments do not fit the schema of {}.", name(tool));
+                for violation in &violations {
+                    text.push_str("\n- ");
+                    text.push_str(violation);
+                }
+                text.push_str("\nCall it again with arguments that fit:");
+                answer(&known, &text)
+            }
+            Checked::Unable(why) => {
+                let text = format!(
+                    "Not run: the schema of {} was not loaded, and the arguments cannot be checked here ({why}). \
+                     Compare them with its definition and call it again:",
+                    name(tool)
+                );
+                answer(&known, &text)
+            }
+        }
+    }
+}
+
+fn name(tool: &Tool) -> String {
+    format!("`{}`", tool.shown)
+}
+
+fn answer(known: &Known, text: &str) -> Prepared {
+    let mut reply = Reply::of(text);
+    reply.line().push_escaped(known.rendered());
+    Prepared::Answer { result: reply.error() }
+}
