@@ -21,8 +21,8 @@ pub(super) enum Found {
     Several(Vec<String>),
     /// It is not a tool's but a server's.
     Server,
-    /// Nothing; the names that are nearly it.
-    Nothing(Vec<String>),
+    /// Nothing.
+    Nothing,
 }
 
 impl Surface {
@@ -102,7 +102,7 @@ impl Surface {
             self.all().filter(|(_, tool)| tool.name == name).take(SAME + 1).collect();
         match same.as_slice() {
             [] if self.servers().any(|(label, _)| label == name) => Found::Server,
-            [] => Found::Nothing(self.near(name)),
+            [] => Found::Nothing,
             [(index, _)] => Found::Target(Target::Tool(*index)),
             several => {
                 Found::Several(several.iter().take(SAME).map(|(_, tool)| tool.shown.clone()).collect())
@@ -119,8 +119,10 @@ impl Surface {
                 format!("Several servers have a tool `{name}`: {}.", listed(names))
             }
             Found::Server => format!("`{name}` is a server, not a tool."),
-            Found::Nothing(near) if near.is_empty() => format!("There is no tool `{name}`."),
-            Found::Nothing(near) => format!("There is no tool `{name}`. Did you mean {}?", listed(near)),
+            Found::Nothing => match self.near(&name) {
+                near if near.is_empty() => format!("There is no tool `{name}`."),
+                near => format!("There is no tool `{name}`. Did you mean {}?", listed(&near)),
+            },
         })
     }
 
@@ -167,7 +169,7 @@ impl Surface {
             if let Some(text) = self.not_found(&name, &found) {
                 let mut reply = Reply::of("Not run. ");
                 reply.push(&text);
-                if let Found::Nothing(_) = found {
+                if found == Found::Nothing {
                     self.absent().iter().for_each(|line| {
                         reply.line().push(line);
                     });

@@ -103,7 +103,7 @@ fn is_token(text: &str) -> bool {
 /// A value as it stands in a header; `None` for what is left out.
 fn text(value: Value<'_, '_>) -> Option<String> {
     match value.kind() {
-        Kind::String => value.as_str().map(|text| encoded(&text)),
+        Kind::String => value.as_str().map(|text| header_value(&text)),
         Kind::Bool => Some(value.raw().to_owned()),
         Kind::Number => {
             let number: f64 = value.raw().parse().ok()?;
@@ -115,8 +115,8 @@ fn text(value: Value<'_, '_>) -> Option<String> {
     }
 }
 
-/// A text as it stands in a header: as it is, or in Base64 where a header could not carry it.
-fn encoded(text: &str) -> String {
+/// A text as it stands in an `Mcp-Name` or `Mcp-Param-…` header: as it is, or in Base64 where a header could not carry it.
+pub fn header_value(text: &str) -> String {
     let visible = text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     let padded = text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']);
     let marked = text.starts_with("=?base64?") && text.ends_with("?=");

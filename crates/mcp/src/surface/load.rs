@@ -15,6 +15,10 @@ pub const LOADED_BYTES: usize = 128 * 1024;
 /// How many tools are loaded for what is to be done.
 const BY_QUERY: usize = 5;
 
+/// For how many unknown names it is said what may have been meant, and how many remarks there are at most.
+const EXPLAINED: usize = 10;
+const REMARKS: usize = 50;
+
 /// How many names are looked up in one call, and how many bytes of names a list may have.
 const NAMES: usize = 500;
 pub(super) const LISTING_BYTES: usize = 32 * 1024;
@@ -42,6 +46,8 @@ struct Gathered {
     tools: Vec<ToolIx>,
     seen: HashSet<ToolIx>,
     remarks: Vec<String>,
+    /// The names that are nobody's; empty where a remark is about it.
+    unknown: Vec<String>,
 }
 
 impl Gathered {
@@ -95,7 +101,14 @@ impl Surface {
             Found::Target(Target::Own(_)) => {
                 gathered.remarks.push(format!("`{}` is listed with its schema.", short(name, 120)));
             }
-            _ => gathered.remarks.extend(self.not_found(name, &found)),
+            // Looking for names that are nearly right takes time, and many wrong ones have one cause.
+            Found::Nothing if gathered.unknown.len() >= EXPLAINED => gathered.unknown.push(short(name, 120)),
+            _ => {
+                gathered.remarks.extend(self.not_found(name, &found));
+                if found == Found::Nothing {
+                    gathered.unknown.push(String::new());
+                }
+            }
         }
     }
 
@@ -176,13 +189,13 @@ impl Surface {
                 names(left_out, 8_000)
             ));
         }
-        // Names that lead nowhere could be endless too.
-        let more = gathered.remarks.len().saturating_sub(50);
-        for remark in gathered.remarks.iter().take(50) {
+        for remark in gathered.remarks.iter().take(REMARKS) {
             reply.line().push(remark);
         }
-        if more > 0 {
-            reply.line().push(&format!("And {more} more names were not found."));
+        let unknown: Vec<&str> =
+            gathered.unknown.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        if !unknown.is_empty() {
+            reply.line().push(&format!("Nor is there: {}.", names(unknown, 4_000)));
         }
         for line in self.absent() {
             reply.line().push(&line);

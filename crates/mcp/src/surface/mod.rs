@@ -29,6 +29,7 @@ mod words;
 
 pub use confirm::Prepared;
 pub use decision::{Access, Decision, Kept, Refused, Shape, ToolDecision, ToolWhy, Warning, Why};
+pub use headers::header_value;
 pub use load::{LOADED_BYTES, Loaded};
 pub use names::Namer;
 pub use own::Own;
@@ -232,14 +233,32 @@ impl Surface {
         self.by_name.get(shown).copied()
     }
 
-    /// What a name leads to as a model may write it: as in the list, or with what its client puts before it.
+    /// What a name leads to as a model may write it: as in the list, or with what its client puts before it (`mcp__server__`,
+    /// `server_`, …). Nothing else is taken off: `delete_comment` is not `comment`.
     pub fn find(&self, name: &str) -> Option<Target> {
-        let exact = self.resolve(name);
-        exact.or_else(|| {
-            let separators = name.match_indices(|char: char| "_-./:".contains(char));
-            let mut rests = separators.filter_map(|(at, found)| name.get(at + found.len()..));
-            rests.find_map(|rest| self.resolve(rest))
-        })
+        if let Some(target) = self.resolve(name) {
+            return Some(target);
+        }
+        let bare = ["mcp__", "mcp_", ""].into_iter().filter_map(|prefix| name.strip_prefix(prefix));
+        let entry = [self.settings.entry.as_str()];
+        let labels = self.labels.iter().map(String::as_str);
+        for (bare, head) in
+            bare.flat_map(|bare| entry.into_iter().chain(labels.clone()).map(move |head| (bare, head)))
+        {
+            let rest = bare.strip_prefix(head).or_else(|| bare.strip_prefix(&names::safe(head)));
+            let Some(rest) = rest.filter(|_| !head.is_empty()) else { continue };
+            let Some(own) = ["__", "_", ".", "/", ":"].iter().find_map(|between| rest.strip_prefix(between))
+            else {
+                continue;
+            };
+            let of_server = |tool: &&Tool| tool.name == own && self.label(tool.server) == head;
+            let shown = || self.tools.iter().find(of_server).map(|tool| tool.shown.as_str());
+            if let Some(target) = self.resolve(own).or_else(|| self.resolve(shown()?)) {
+                return Some(target);
+            }
+        }
+        // A client may know the entry under a name that was never told here.
+        self.resolve(name.strip_prefix("mcp__")?.split_once("__")?.1)
     }
 
     /// Every tool's name here, its server's label and its own name, in order.

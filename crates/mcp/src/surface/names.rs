@@ -92,7 +92,7 @@ fn room(entry: &str) -> usize {
 }
 
 /// The text with every character that a provider refuses in a name replaced.
-fn safe(text: &str) -> String {
+pub(crate) fn safe(text: &str) -> String {
     text.chars()
         .map(|char| if char.is_ascii_alphanumeric() || "_-".contains(char) { char } else { '_' })
         .collect()

@@ -4,6 +4,7 @@
 //! their bytes. `structuredContent` stays, unless it is large itself and repeats the text: then it would bring back what was cut,
 //! and it goes.
 
+use super::Own;
 use super::reply::{Reply, ceiling, floor, short};
 use super::stub::quoted;
 use bytes::Bytes;
@@ -37,6 +38,8 @@ pub struct Results {
     bytes: usize,
     /// Counts uses, so that of two that were last used at one time the order is known.
     uses: u64,
+    /// The name of the tool that reads on, where it is another than usual.
+    reader: Option<String>,
 }
 
 struct Original {
@@ -55,6 +58,15 @@ impl fmt::Debug for Results {
 }
 
 impl Results {
+    /// Under which name the tool is listed that reads on. It is in what stands in the place of what was cut.
+    pub fn call_reader(&mut self, shown: &str) {
+        self.reader = Some(shown.to_owned());
+    }
+
+    fn reader(&self) -> &str {
+        self.reader.as_deref().unwrap_or(Own::ReadResult.name())
+    }
+
     /// The result with its text cut to about `max` bytes; `None` when it is not longer, or no result with text. Cutting again
     /// changes nothing. Of a `structuredContent` that is longer than `max` and repeats the text nothing is left.
     pub fn cut(&mut self, result: &Bytes, max: usize, now: Duration) -> Option<Bytes> {
@@ -135,8 +147,9 @@ impl Results {
         self.bytes += total;
         let page = max.min(PAGE);
         self.kept.insert(id.clone(), Original { text: whole.to_owned(), page, at: now, used: self.uses });
+        let reader = self.reader();
         format!(
-            "\n[… {missing} of {total} bytes are left out here. Read on with read_result {{\"id\": \"{id}\", \"offset\": {head}}}. …]\n"
+            "\n[… {missing} of {total} bytes are left out here. Read on with {reader} {{\"id\": \"{id}\", \"offset\": {head}}}. …]\n"
         )
     }
 
@@ -149,6 +162,7 @@ impl Results {
     /// Answers `read_result {id, offset?}`: a page of the original from that byte on, and how to read on.
     pub fn read(&mut self, arguments: &[u8], now: Duration) -> Bytes {
         self.forget(now);
+        let reader = self.reader().to_owned();
         let value: Json = serde_json::from_slice(arguments).unwrap_or_default();
         let Some(id) = value.get("id").and_then(Json::as_str).map(str::trim) else {
             return Reply::of(
@@ -186,7 +200,7 @@ impl Results {
         let end = floor(&kept.text, start + kept.page.saturating_sub(WORDS));
         let mut reply = Reply::of(kept.text.get(start..end).unwrap_or_default());
         let end_words = if end < total {
-            format!("Read on with read_result {{\"id\": \"{id}\", \"offset\": {end}}}.")
+            format!("Read on with {reader} {{\"id\": \"{id}\", \"offset\": {end}}}.")
         } else {
             "This is the end.".to_owned()
         };

@@ -1,6 +1,5 @@
 //! `search_tools`: which tools do what is to be done.
 
-use super::load::callable;
 use super::reply::{Reply, names, short};
 use super::sentence::first_sentence;
 use super::{Own, Surface, Target, Tool};
@@ -58,17 +57,17 @@ impl Surface {
     }
 
     fn hits(&self, query: &str, server: Option<usize>, limit: usize) -> Bytes {
-        // Among the hits of all servers those of one may come late.
-        let asked = if server.is_some() { self.index().len() } else { limit };
-        let answer = self.index().search(query, asked);
+        // Among the hits of all servers those of one may come late, or not at all.
+        let answer = match server {
+            Some(_) => self.index_of(server).search(query, limit),
+            None => self.index().search(query, limit),
+        };
         let tool = |id: &str| match self.resolve(id) {
             Some(Target::Tool(index)) => self.tool(index),
             _ => None,
         };
-        let wanted = |tool: &&Tool| callable(tool) && server.is_none_or(|server| server == tool.server);
-        let hits: Vec<&Tool> =
-            answer.hits.iter().filter_map(|hit| tool(&hit.id)).filter(wanted).take(limit).collect();
-        let near = answer.did_you_mean.iter().filter_map(|near| tool(&near.id)).filter(wanted);
+        let hits: Vec<&Tool> = answer.hits.iter().filter_map(|hit| tool(&hit.id)).collect();
+        let near = answer.did_you_mean.iter().filter_map(|near| tool(&near.id));
         let near: Vec<&str> = near.map(|tool| tool.shown.as_str()).take(NEAREST).collect();
         let mut reply = Reply::default();
         if hits.is_empty() || answer.abstains() {

@@ -1,7 +1,8 @@
 //! The tools of a surface as search reads them, and names that are nearly right.
 
-use super::{Access, Surface, Target};
-use deadweight_search::{Argument, Index, Near, Tool};
+use super::load::callable;
+use super::{Surface, Target, Tool};
+use deadweight_search::{Argument, Index, Near, Tool as Indexed};
 use deadweight_wire::json::{Kind, Parser, Value};
 
 /// How many arguments of one tool are read.
@@ -13,32 +14,36 @@ const NEAR: usize = 3;
 /// How many are looked at, so that those of the right server are among them.
 const MANY: usize = 32;
 
+/// How many words at the beginning of a name are tried as something that was put before it.
+const PREFIXES: usize = 4;
+
 impl Surface {
     /// The index of every tool that can be called; made when it is first asked for.
     pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| {
-            let mut index = Index::new();
-            let mut parser = Parser::new();
-            for (_, tool) in self.all() {
-                if matches!(tool.access, Access::Denied | Access::Quarantined) {
-                    continue;
-                }
-                let (description, arguments) = parser.scope(&tool.definition, |document| {
-                    let root = document.ok().map(|document| document.root());
-                    let description = root.and_then(|root| root.get("description")?.as_str());
-                    let schema = root.and_then(|root| root.get("inputSchema"));
-                    (description.unwrap_or_default().into_owned(), schema.map_or_else(Vec::new, arguments))
-                });
-                index.add(&Tool {
-                    id: tool.shown.clone(),
-                    server: self.label(tool.server).to_owned(),
-                    name: tool.name.clone(),
-                    description,
-                    arguments,
-                });
-            }
-            index
-        })
+        self.index.get_or_init(|| self.index_of(None))
+    }
+
+    /// An index of the tools of one server, or of all.
+    pub(super) fn index_of(&self, server: Option<usize>) -> Index {
+        let mut index = Index::new();
+        let mut parser = Parser::new();
+        let wanted = |tool: &&Tool| callable(tool) && server.is_none_or(|server| server == tool.server);
+        for tool in self.all().map(|(_, tool)| tool).filter(wanted) {
+            let (description, arguments) = parser.scope(&tool.definition, |document| {
+                let root = document.ok().map(|document| document.root());
+                let description = root.and_then(|root| root.get("description")?.as_str());
+                let schema = root.and_then(|root| root.get("inputSchema"));
+                (description.unwrap_or_default().into_owned(), schema.map_or_else(Vec::new, arguments))
+            });
+            index.add(&Indexed {
+                id: tool.shown.clone(),
+                server: self.label(tool.server).to_owned(),
+                name: tool.name.clone(),
+                description,
+                arguments,
+            });
+        }
+        index
     }
 
     /// The names of this list that are nearly `name`, the nearest first. What stands before the tool's own name, a server's
@@ -47,11 +52,14 @@ impl Surface {
         let index = self.index();
         let mut found = index.near(name, MANY);
         let mut rest = name;
+        let mut tries = 0;
         while found.is_empty()
+            && tries < PREFIXES
             && let Some((_, after)) = rest.split_once(|char| "_-./:".contains(char))
         {
-            rest = after;
+            rest = after.trim_start_matches('_');
             found = index.near(rest, MANY);
+            tries += 1;
         }
         let before =
             name.strip_suffix(rest).unwrap_or_default().trim_end_matches(|char| "_-./:".contains(char));

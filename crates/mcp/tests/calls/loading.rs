@@ -63,13 +63,29 @@ fn what_is_found_is_given_and_what_is_not_is_named() {
     assert!(text.ends_with("Server `mail` needs a login: run `deadweight mcp login mail`"), "{text}");
     let (_, is_error, names) = load(&surface, &json!({"tools": ["nothing_like_it"]}));
     assert!(is_error && names.is_empty());
+    let many: Vec<String> = (0..400).map(|at| format!("nothing_{at}_{}", "x".repeat(500))).collect();
+    let (text, ..) = load(&surface, &json!({ "tools": many }));
+    assert!(text.len() < 8_000 && text.contains("Nor is there: nothing_10_xx"), "{text}");
 }
 
 #[test]
 fn names_are_taken_as_models_write_them() {
     let surface = two().surface();
-    for name in ["mcp__deadweight__github__create_issue", "create_issue", " github__create_issue "] {
+    for name in [
+        "mcp__deadweight__github__create_issue",
+        "mcp__whatever__github__create_issue",
+        "deadweight_github__create_issue",
+        "mcp_deadweight_github__create_issue",
+        "github.create_issue",
+        "github/create_issue",
+        "create_issue",
+        " github__create_issue ",
+    ] {
         assert_eq!(load(&surface, &json!({"tools": [name]})).2, ["github__create_issue"], "{name}");
+    }
+    for name in ["delete_create_issue", "my_search", "gitlab__create_issue", "files__create_issue"] {
+        let (text, is_error, names) = load(&surface, &json!({"tools": [name]}));
+        assert!(is_error && names.is_empty() && text.starts_with("There is no tool"), "{name}: {text}");
     }
     for tools in [json!("create_issue, read_file"), json!("[\"create_issue\",\"read_file\"]")] {
         let names = load(&surface, &json!({"tools": tools})).2;

@@ -137,7 +137,7 @@ fn every_recorded_schema_is_checked() {
         assert!(!runs || schema.get("properties").is_none(), "{}", tool.shown);
     }
     println!("{valid} samples fit, {refused} do not; the slowest schema took {slowest} µs");
-    assert!(valid > 300, "{valid}");
+    assert!(valid > 290, "{valid}");
 }
 
 #[test]
