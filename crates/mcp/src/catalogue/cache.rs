@@ -5,6 +5,7 @@ use super::manifest::{Broken, Manifest};
 use super::{decisions, manifest};
 use crate::surface::Kept;
 use bytes::Bytes;
+use deadweight_wire::json::Parser;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -60,6 +61,7 @@ struct Drawer {
 }
 
 const MANIFESTS: Drawer = Drawer { name: "manifests", most_bytes: manifest::MOST_BYTES };
+const REFUSALS: Drawer = Drawer { name: "refusals", most_bytes: 64 << 10 };
 const DECISIONS: Drawer = Drawer { name: "decisions", most_bytes: decisions::MOST_BYTES };
 
 impl Cache {
@@ -89,6 +91,29 @@ impl Cache {
     pub fn forget_manifest(&self, key: &str) {
         // What cannot be deleted is compared with what the server says, as ever.
         let _ = fs::remove_file(self.path(&MANIFESTS, key));
+    }
+
+    /// The error object with which a server of the legacy era answers `server/discover`.
+    pub fn refusal(&self, key: &str) -> Found<Bytes> {
+        self.found(&REFUSALS, key, |file| {
+            let file = Bytes::from(file);
+            let whole = Parser::new().scope(&file, |document| {
+                document.is_ok_and(|document| document.root().get("code").is_some())
+            });
+            if whole { Ok(file) } else { Err(Broken("it holds no error")) }
+        })
+    }
+
+    /// Keeps such an answer.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn keep_refusal(&self, key: &str, error: &Bytes) -> Result<(), CacheError> {
+        if error.len() > REFUSALS.most_bytes {
+            return Ok(());
+        }
+        self.write(&REFUSALS, key, error)
     }
 
     /// What was decided.

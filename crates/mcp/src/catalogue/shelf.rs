@@ -3,6 +3,7 @@
 use super::{Cache, Found, Kept, Manifest};
 use crate::relay::Shelf;
 use crate::session::OnNote;
+use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,6 +55,16 @@ impl Shelf for Disk {
         }
     }
 
+    fn refusal(&self, key: &str) -> Option<Bytes> {
+        self.used(self.cache.refusal(key))
+    }
+
+    fn keep_refusal(&self, key: &str, error: &Bytes) {
+        if let Err(error) = self.cache.keep_refusal(key, error) {
+            self.tell(error.to_string());
+        }
+    }
+
     fn kept(&self, key: &str) -> Option<Kept> {
         self.used(self.cache.decisions(key))
     }
@@ -73,6 +84,12 @@ impl Shelf for Nothing {
     }
 
     fn keep_manifest(&self, _: &str, _: &Manifest) {}
+
+    fn refusal(&self, _: &str) -> Option<Bytes> {
+        None
+    }
+
+    fn keep_refusal(&self, _: &str, _: &Bytes) {}
 
     fn kept(&self, _: &str) -> Option<Kept> {
         None

@@ -57,6 +57,15 @@ impl Relay {
             self.client.era = Some(Era::Modern);
             self.look_up_manifests(Era::Modern);
         }
+        if self.single() && self.servers[0].phase == Phase::Cold {
+            // A server that is known to be of the other era need not be started to say so.
+            let key = self.manifest_key(0, Era::Modern);
+            if let Some(error) = self.world.shelf.refusal(&key) {
+                self.client.era = None;
+                let bytes = wording::response(id, "error", &error);
+                return self.answer(id, bytes, None);
+            }
+        }
         self.opening = Some(Opening { id: id.clone(), message: frame.bytes().clone(), headers });
         self.begin();
     }
@@ -292,6 +301,13 @@ impl Relay {
                 return self.ask_discover(0);
             }
             // It says no, as it would without us. It may still say yes to the other way of opening.
+            if !legacy
+                && let Some(error) = wording::member(frame.bytes(), &["error"])
+                && wording::member(&error, &["code"]).as_deref() == Some(b"-32601")
+            {
+                let key = self.manifest_key(0, Era::Modern);
+                self.world.shelf.keep_refusal(&key, &error);
+            }
             self.answer(id, frame.bytes().clone(), status);
             self.client.era = None;
             self.servers[0].phase = Phase::Ready;

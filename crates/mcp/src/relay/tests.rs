@@ -17,6 +17,7 @@ use std::time::Duration;
 /// What is kept on disk, kept in memory.
 #[derive(Default)]
 struct Memory {
+    refusals: Mutex<HashMap<String, Bytes>>,
     manifests: Mutex<HashMap<String, Manifest>>,
     kept: Mutex<HashMap<String, Kept>>,
 }
@@ -27,6 +28,12 @@ impl Shelf for Memory {
     }
     fn keep_manifest(&self, key: &str, manifest: &Manifest) {
         self.manifests.lock().unwrap().insert(key.to_owned(), manifest.clone());
+    }
+    fn refusal(&self, key: &str) -> Option<Bytes> {
+        self.refusals.lock().unwrap().get(key).cloned()
+    }
+    fn keep_refusal(&self, key: &str, error: &Bytes) {
+        self.refusals.lock().unwrap().insert(key.to_owned(), error.clone());
     }
     fn kept(&self, key: &str) -> Option<Kept> {
         self.kept.lock().unwrap().get(key).cloned()
@@ -400,6 +407,31 @@ fn a_legacy_server_says_no_to_discovery_and_the_client_falls_back() {
     assert_eq!(rig.started.len(), 1, "the same process");
     rig.answer(0, "initialize", opening());
     assert_eq!(rig.heard()[0]["result"], opening());
+}
+
+#[test]
+fn a_server_known_to_be_legacy_is_not_started_to_say_so_again() {
+    let shelf: Arc<Memory> = Arc::default();
+    let discover = json!({"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}});
+    let mut first = Rig::new(&["s"], false, Arc::clone(&shelf));
+    first.client(discover.clone());
+    let request = first.take(0, "server/discover");
+    first.server(
+        0,
+        json!({"jsonrpc":"2.0","id":request["id"],"error":{"code":-32601,"message":"Method not found"}}),
+    );
+    let said = first.heard();
+    first.client(initialize());
+    first.answer(0, "initialize", opening());
+    first.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    first.answer(0, "tools/list", json!({"tools":[tool("a")]}));
+    let mut second = Rig::new(&["s"], false, shelf);
+    second.client(discover);
+    assert_eq!(second.heard(), said);
+    second.open();
+    second.client(list(2));
+    assert_eq!(second.started, []);
+    assert_eq!(names(&second.heard()[1]), ["a"]);
 }
 
 #[test]

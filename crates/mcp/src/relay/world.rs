@@ -3,6 +3,7 @@
 use crate::catalogue::{Kept, Manifest};
 use crate::spec::ServerSpec;
 use crate::surface::{Settings, Surface};
+use bytes::Bytes;
 use deadweight_lock::Lock;
 use std::collections::HashMap;
 use std::fmt;
@@ -58,6 +59,10 @@ pub(crate) trait Shelf: Send + Sync {
     fn manifest(&self, key: &str) -> Option<Manifest>;
     /// Keeps it.
     fn keep_manifest(&self, key: &str, manifest: &Manifest);
+    /// The error with which a server of the legacy era answered `server/discover`.
+    fn refusal(&self, key: &str) -> Option<Bytes>;
+    /// Keeps it.
+    fn keep_refusal(&self, key: &str, error: &Bytes);
     /// What was decided earlier.
     fn kept(&self, key: &str) -> Option<Kept>;
     /// Keeps it.
