@@ -1,5 +1,9 @@
 //! What can be written on the command line.
 
+mod mcp;
+
+pub(crate) use mcp::{Mcp, McpCommand, McpSearch, McpStatus, Servers};
+
 use crate::render::number::parse_tokens;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -29,6 +33,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Footprint(Box<Footprint>),
     Gate(Box<Gate>),
+    Mcp(Box<Mcp>),
 }
 
 /// What every command understands.

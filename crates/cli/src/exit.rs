@@ -126,6 +126,13 @@ pub(crate) fn note(text: &str) {
     let _ = anstream::stderr().write_all(inert(&text).as_bytes());
 }
 
+/// Tells a person that something is not as they may think, on standard error.
+pub(crate) fn warn(text: &str) {
+    let yellow = AnsiColor::Yellow.on_default();
+    let text = format!("{yellow}warning:{yellow:#} {}\n", harmless(text));
+    let _ = anstream::stderr().write_all(inert(&text).as_bytes());
+}
+
 /// Writes a report for a person to standard output.
 pub(crate) fn print_told(text: &str) -> Result<(), Trouble> {
     print(&inert(text))

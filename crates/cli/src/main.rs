@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         args::Command::Footprint(footprint) => commands::footprint::run(&footprint),
         args::Command::Gate(gate) => commands::gate::run(&gate),
+        args::Command::Mcp(mcp) => commands::mcp::run(&mcp),
     };
     let exit = outcome.unwrap_or_else(|trouble| {
         trouble.print();

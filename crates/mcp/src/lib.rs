@@ -5,6 +5,8 @@
 //! tools. [`config`] reads the files in which agents write their servers down; it is there without the feature
 //! `client` too, which brings everything that talks to a server.
 
+#[cfg(feature = "proxy")]
+mod alone;
 #[cfg(feature = "client")]
 mod ask;
 #[cfg(feature = "surface")]
@@ -44,6 +46,8 @@ mod text;
 #[cfg(feature = "proxy")]
 mod upstream;
 
+#[cfg(feature = "proxy")]
+pub use alone::Alone;
 #[cfg(feature = "client")]
 pub use ask::{list, list_all, no_progress};
 pub use error::{Failure, ListError, Reason};

@@ -2,3 +2,4 @@
 
 pub(crate) mod footprint;
 pub(crate) mod gate;
+pub(crate) mod mcp;

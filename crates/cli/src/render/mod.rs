@@ -10,6 +10,7 @@ pub(crate) mod html_request;
 pub(crate) mod json;
 pub(crate) mod markdown;
 pub(crate) mod markdown_memory;
+pub(crate) mod mcp;
 pub(crate) mod number;
 pub(crate) mod style;
 pub(crate) mod table;

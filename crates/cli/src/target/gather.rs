@@ -92,7 +92,7 @@ pub(crate) fn both(call: Call<'_>, other: &str) -> Result<(Gathered, Gathered), 
 }
 
 /// Reads the targets of the call; servers are only named.
-fn load(call: Call<'_>) -> Result<Loaded, Trouble> {
+pub(crate) fn load(call: Call<'_>) -> Result<Loaded, Trouble> {
     let args = call.targets;
     let mut loaded = Loaded::default();
     let hints = hints(args);

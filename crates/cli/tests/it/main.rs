@@ -12,6 +12,8 @@ mod gate_harm;
 mod gate_places;
 mod hostile;
 mod lists;
+mod mcp;
+mod mcp_settings;
 mod memory;
 mod recorded_lists;
 mod requests;

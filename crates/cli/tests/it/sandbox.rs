@@ -87,6 +87,7 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r"(after|within) \d+(\.\d+)? s", "$1 [TIME]"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:[PORT]"),
         (r"deadweight \d+\.\d+\.\d+", "deadweight [VERSION]"),
+        (r#""deadweight","version":"\d+\.\d+\.\d+""#, r#""deadweight","version":"[VERSION]""#),
     ]
 }
 

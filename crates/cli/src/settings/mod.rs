@@ -1,4 +1,5 @@
-//! What the environment says. Every variable that the command reads itself is read here.
+//! What is set outside of the arguments: variables of the environment that every command reads, and the settings of the
+//! proxy ([`proxy`], listed in [`known`]).
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -8,7 +9,16 @@
 //! | `GITHUB_ACTIONS` | `true`: the gate annotates, and writes to `GITHUB_STEP_SUMMARY` |
 //! | `GITHUB_STEP_SUMMARY`, `GITHUB_WORKSPACE` | where the summary goes, and what paths of annotations start from |
 //!
+//! | `DEADWEIGHT_…` | settings of the proxy |
+//! | `XDG_DATA_HOME`, `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `HOME` | where the ledger, the user's settings and manifests are |
+//!
 //! Variables that MCP configs name in `${VAR}` are read where the config is.
+
+mod file;
+mod known;
+pub(crate) mod proxy;
+
+pub(crate) use known::Key;
 
 use crate::args::Color;
 use std::io::IsTerminal;

@@ -1,0 +1,99 @@
+//! `deadweight mcp status`: the servers that were served, what was called and loaded, and what it saves.
+
+use crate::args::McpStatus;
+use crate::exit::{self, Exit, Trouble};
+use crate::render::{json, mcp as render};
+use crate::settings::proxy::{Flags, Proxy};
+use crate::settings::{Key, Screen};
+use deadweight_mcp::config::process_env;
+use deadweight_store::{Error, Filter, Ledger, Place, Totals, Usage};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What the ledger says.
+#[derive(Debug)]
+pub(crate) struct Status {
+    /// The ledger's file; none where recording is off.
+    pub(crate) ledger: Option<PathBuf>,
+    /// How many days are counted; none: all.
+    pub(crate) days: Option<u32>,
+    /// The sums, and those of each tool; none where there is no ledger yet.
+    pub(crate) recorded: Option<(Totals, Vec<Usage>)>,
+}
+
+pub(super) fn run(args: &McpStatus) -> Result<Exit, Trouble> {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let mut flags = Flags::default();
+    flags.tell(Key::Ledger, args.ledger.clone());
+    let proxy = Proxy::resolve(&flags, &process_env, &directory);
+    proxy.warn();
+    let since_ms = args.days.map(|days| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(now.as_millis()).unwrap_or(u64::MAX).saturating_sub(u64::from(days) * 86_400_000)
+    });
+    let (ledger, recorded) = match proxy.ledger {
+        Place::Off => (None, None),
+        Place::File(file) => {
+            let recorded = read(&file, Filter { since_ms, server: None })?;
+            (Some(file), recorded)
+        }
+    };
+    let status = Status { ledger, days: args.days, recorded };
+    if args.json {
+        exit::print(&json::text(&report(&status), false))?;
+    } else {
+        exit::print_told(&render::status(&status, Screen::of_stdout(), args.global.quiet))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn read(file: &Path, filter: Filter<'_>) -> Result<Option<(Totals, Vec<Usage>)>, Trouble> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        Trouble::unmeasured("the ledger could not be read").at("system", error.to_string())
+    })?;
+    let trouble = |error: Error| {
+        Trouble::unmeasured(error.to_string())
+            .at("ledger", error.file.display().to_string())
+            .attempt(error.remedy())
+    };
+    runtime.block_on(async {
+        let Some(mut ledger) = Ledger::open(file).await.map_err(trouble)? else { return Ok(None) };
+        let totals = ledger.totals(filter).await.map_err(trouble)?;
+        Ok(Some((totals, ledger.usage(filter).await.map_err(trouble)?)))
+    })
+}
+
+fn report(status: &Status) -> Value {
+    let sums = |totals: &Totals| {
+        json!({
+            "calls": totals.calls,
+            "calls_unloaded": totals.calls_unloaded,
+            "calls_failed": totals.calls_failed,
+            "loads": totals.loads,
+            "searches": totals.searches,
+            "bytes_in": totals.bytes_in,
+            "bytes_out": totals.bytes_out,
+            "load_bytes": totals.load_bytes,
+            "duration_us": totals.duration_us,
+            "sessions": totals.sessions,
+            "first_ms": totals.first_ms,
+            "last_ms": totals.last_ms,
+        })
+    };
+    let usage = |usage: &Usage| {
+        let mut value = json!({ "server": usage.server, "tool": usage.tool });
+        if let (Some(object), Value::Object(sums)) = (value.as_object_mut(), sums(&usage.totals)) {
+            object.extend(sums);
+        }
+        value
+    };
+    json!({
+        "schema": "deadweight/mcp-status/1",
+        "provenance": { "calls": "WITNESSED" },
+        "ledger": status.ledger.as_ref().map(|file| file.display().to_string()),
+        "days": status.days,
+        "totals": status.recorded.as_ref().map(|(totals, _)| sums(totals)),
+        "tools": status.recorded.as_ref().map(|(_, all)| all.iter().map(usage).collect::<Vec<_>>()),
+    })
+}

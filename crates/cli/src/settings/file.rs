@@ -1,0 +1,234 @@
+//! `deadweight.toml`: what stands in it, with its lines. Whatever is not understood is a warning, never an end: a proxy
+//! that does not start takes a person's tools away.
+
+use super::known::{InProject, KNOWN, Key};
+use super::proxy::{Raw, Source, Told, Warning};
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml_edit::{Document, Item, TableLike, Value};
+
+/// The file's name, in a project and in the user's folder of settings.
+pub(crate) const FILE: &str = "deadweight.toml";
+
+/// The largest file that is read. Nobody writes that much.
+const LARGEST: u64 = 1 << 20;
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// It came with the project, from whoever wrote that.
+    Project,
+    /// The user wrote it.
+    User,
+}
+
+/// What one file says.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) told: Vec<Told>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// The project's file: in `directory`, or, within a repository, in the nearest folder above that has one.
+pub(crate) fn of_project(directory: &Path) -> Option<PathBuf> {
+    let here = directory.join(FILE);
+    if here.is_file() {
+        return Some(here);
+    }
+    let root = directory.ancestors().find(|folder| folder.join(".git").exists())?;
+    let within = directory.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+    within.map(|folder| folder.join(FILE)).find(|file| file.is_file())
+}
+
+/// The user's file.
+pub(crate) fn of_user(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let set = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+    Some(folder.join("deadweight").join(FILE)).filter(|file| file.is_file())
+}
+
+/// Reads a file.
+pub(super) fn read(file: &Path, owner: Owner) -> Said {
+    let shown = file.display().to_string();
+    let text = match bytes(file) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned()),
+        Err(why) => Err(why),
+    };
+    match text {
+        Ok(text) => parse(&text, file, owner),
+        Err(why) => {
+            let what = format!("the settings in {shown} are not read: {why}");
+            Said { warnings: vec![Warning::new(what, "mend or remove the file")], ..Said::default() }
+        }
+    }
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>, String> {
+    let system = |error| crate::target::file::system(&error);
+    let opened = std::fs::File::open(file).map_err(system)?;
+    let mut out = Vec::new();
+    opened.take(LARGEST + 1).read_to_end(&mut out).map_err(system)?;
+    if out.len() as u64 > LARGEST { Err("it is larger than 1 MB".to_owned()) } else { Ok(out) }
+}
+
+fn parse(text: &str, file: &Path, owner: Owner) -> Said {
+    let mut reader = Reader { text, file, owner, said: Said::default() };
+    match Document::parse(text) {
+        Ok(document) => reader.root(document.as_table()),
+        Err(error) => {
+            let place = reader.place(error.span());
+            let why = error.message().lines().collect::<Vec<_>>().join(", ");
+            reader.said.warnings.push(Warning::new(
+                format!("the settings in {} are not read: {why} ({place})", file.display()),
+                "correct the TOML there",
+            ));
+        }
+    }
+    reader.said
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    file: &'t Path,
+    owner: Owner,
+    said: Said,
+}
+
+impl Reader<'_> {
+    fn line(&self, span: Option<Range<usize>>) -> usize {
+        let start = span.map_or(0, |span| span.start).min(self.text.len());
+        1 + self.text.as_bytes().iter().take(start).filter(|&&byte| byte == b'\n').count()
+    }
+
+    fn place(&self, span: Option<Range<usize>>) -> String {
+        format!("{}:{}", self.file.display(), self.line(span))
+    }
+
+    fn warn(&mut self, what: String, span: Option<Range<usize>>, attempt: impl Into<String>) {
+        let what = format!("{what} ({})", self.place(span));
+        self.said.warnings.push(Warning::new(what, attempt));
+    }
+
+    fn root(&mut self, root: &dyn TableLike) {
+        for (key, item) in root.iter() {
+            let span = root.key(key).and_then(toml_edit::Key::span);
+            match (key, item.as_table_like()) {
+                ("mcp", Some(table)) => self.mcp(table),
+                ("mcp", None) => self.warn("`mcp` is no table".to_owned(), span, "write [mcp]"),
+                _ => self.unknown(key, span, &["mcp"], ""),
+            }
+        }
+    }
+
+    fn mcp(&mut self, table: &dyn TableLike) {
+        for (name, item) in table.iter() {
+            let span = table.key(name).and_then(toml_edit::Key::span);
+            let plain = name.replace('-', "_");
+            if plain == "server" {
+                self.servers(item, span);
+                continue;
+            }
+            let Some(known) = KNOWN.iter().find(|known| known.name == plain) else {
+                let names: Vec<&str> = KNOWN.iter().map(|known| known.name).chain(["server"]).collect();
+                self.unknown(name, span, &names, "mcp.");
+                continue;
+            };
+            let raw = raw(item);
+            let allowed = match (self.owner, known.in_project) {
+                (Owner::User, _) | (_, InProject::Anything) => true,
+                (Owner::Project, InProject::Off) => matches!(&raw, Raw::Text(text) if text == "off"),
+                (Owner::Project, InProject::Nothing) => false,
+            };
+            if allowed {
+                self.tell(known.key, raw, span);
+            } else {
+                self.refuse(name, span);
+            }
+        }
+    }
+
+    /// What a project's file may not say.
+    fn refuse(&mut self, name: &str, span: Option<Range<usize>>) {
+        let user = "~/.config/deadweight/deadweight.toml";
+        self.warn(
+            format!(
+                "`{name}` is not taken from a project's file, which may name no commands, servers, keys or places to \
+                 write to"
+            ),
+            span,
+            format!("set it in {user}, in the environment or as a flag"),
+        );
+    }
+
+    /// `[mcp.server.NAME]`: `eager`, for all or some of one server's tools.
+    fn servers(&mut self, item: &Item, span: Option<Range<usize>>) {
+        let Some(servers) = item.as_table_like() else {
+            return self.warn("`mcp.server` is no table".to_owned(), span, "write [mcp.server.LABEL]");
+        };
+        for (label, item) in servers.iter() {
+            let span = servers.key(label).and_then(toml_edit::Key::span);
+            let Some(table) = item.as_table_like() else {
+                let what = format!("`mcp.server.{label}` is no table");
+                self.warn(what, span, format!("write [mcp.server.{label}]"));
+                continue;
+            };
+            for (name, item) in table.iter() {
+                let span = table.key(name).and_then(toml_edit::Key::span);
+                if name != "eager" {
+                    self.unknown(name, span, &["eager"], &format!("mcp.server.{label}."));
+                    continue;
+                }
+                let of = |tool: &str| format!("{label}/{}", tool.trim());
+                let pins = match raw(item) {
+                    Raw::Flag(true) => vec![label.to_owned()],
+                    Raw::Flag(false) => Vec::new(),
+                    Raw::Text(text) => {
+                        text.split(',').filter(|tool| !tool.trim().is_empty()).map(of).collect()
+                    }
+                    Raw::List(tools) => tools.iter().map(|tool| of(tool)).collect(),
+                    Raw::Number(_) | Raw::Other => {
+                        let what = format!("`mcp.server.{label}.eager` cannot be read");
+                        self.warn(what, span, "write true, or an array of tools");
+                        continue;
+                    }
+                };
+                self.tell(Key::Eager, Raw::List(pins), span);
+            }
+        }
+    }
+
+    fn tell(&mut self, key: Key, raw: Raw, span: Option<Range<usize>>) {
+        let from = Source::File { file: self.file.to_owned(), line: self.line(span) };
+        self.said.told.push(Told { key, raw, from });
+    }
+
+    fn unknown(&mut self, name: &str, span: Option<Range<usize>>, known: &[&str], before: &str) {
+        const POWERS: [&str; 9] =
+            ["command", "args", "env", "url", "header", "headers", "upstream", "upstreams", "servers"];
+        let plain = name.replace('-', "_");
+        if self.owner == Owner::Project && POWERS.contains(&plain.as_str()) {
+            return self.refuse(&format!("{before}{name}"), span);
+        }
+        let near = known.iter().map(|known| (strsim::damerau_levenshtein(known, &plain), known)).min();
+        let attempt = match near {
+            Some((distance, near)) if distance <= 2 => format!("did you mean `{near}`?"),
+            _ => format!("known here: {}", known.join(", ")),
+        };
+        self.warn(format!("`{before}{name}` is no setting"), span, attempt);
+    }
+}
+
+fn raw(item: &Item) -> Raw {
+    match item.as_value() {
+        Some(Value::String(text)) => Raw::Text(text.value().clone()),
+        Some(Value::Boolean(flag)) => Raw::Flag(*flag.value()),
+        Some(Value::Integer(number)) => Raw::Number(*number.value()),
+        Some(Value::Array(array)) => {
+            let texts: Option<Vec<String>> =
+                array.iter().map(|value| value.as_str().map(str::to_owned)).collect();
+            texts.map_or(Raw::Other, Raw::List)
+        }
+        _ => Raw::Other,
+    }
+}

@@ -1,0 +1,236 @@
+//! Every setting of the proxy: where it can be written, and what it means. `docs/mcp.md` lists the same; a test holds the
+//! two together.
+
+/// A setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Surface,
+    Lazy,
+    Eager,
+    SchemaBudget,
+    Optimistic,
+    MaxResult,
+    RevealOnLoad,
+    Trust,
+    Lock,
+    Ledger,
+    Token,
+    Config,
+}
+
+/// What a project's own file may say: it comes with code from somebody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InProject {
+    /// Anything.
+    Anything,
+    /// `off` only.
+    Off,
+    /// Nothing.
+    Nothing,
+}
+
+/// One setting, and where it can be written. The first place of these that says something readable counts; pins of all
+/// places count together.
+#[derive(Debug)]
+#[cfg_attr(not(test), allow(dead_code, reason = "the guide is held against all of it"))]
+pub(super) struct Known {
+    pub(super) key: Key,
+    /// Its name in `[mcp]`.
+    pub(super) name: &'static str,
+    /// The flag.
+    pub(super) flag: Option<&'static str>,
+    /// The variable.
+    pub(super) variable: Option<&'static str>,
+    pub(super) in_project: InProject,
+    /// What it takes.
+    pub(super) takes: &'static str,
+    /// What holds where nobody says anything.
+    pub(super) default: &'static str,
+    /// What it means.
+    pub(super) meaning: &'static str,
+}
+
+/// All of them.
+pub(super) const KNOWN: [Known; 12] = [
+    Known {
+        key: Key::Surface,
+        name: "surface",
+        flag: Some("--surface"),
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "`auto`, `eager`, `stubs` or `search`",
+        default: "auto",
+        meaning: "how tools are listed: as they are, without schemas, or three tools of our own in their place",
+    },
+    Known {
+        key: Key::Lazy,
+        name: "lazy",
+        flag: None,
+        variable: Some("DEADWEIGHT_LAZY"),
+        in_project: InProject::Anything,
+        takes: "`0` or `1` (in a file, `false` or `true`)",
+        default: "1",
+        meaning: "the off-switch: exactly `0` lists every tool as it is, whatever else is set",
+    },
+    Known {
+        key: Key::Eager,
+        name: "eager",
+        flag: Some("--eager"),
+        variable: Some("DEADWEIGHT_EAGER"),
+        in_project: InProject::Anything,
+        takes: "names with commas (in a file, an array): servers, `server/tool`, tools, or `*`",
+        default: "none",
+        meaning: "pins: what stays as it is however large it is; those of all places count together",
+    },
+    Known {
+        key: Key::SchemaBudget,
+        name: "schema_budget",
+        flag: Some("--schema-budget"),
+        variable: Some("DEADWEIGHT_SCHEMA_BUDGET"),
+        in_project: InProject::Anything,
+        takes: "a number of bytes",
+        default: "4096",
+        meaning: "descriptions and schemas of a server up to this size stay as they are; 0 defers whatever is larger \
+                  than its stub",
+    },
+    Known {
+        key: Key::Optimistic,
+        name: "optimistic",
+        flag: Some("--optimistic"),
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "`all`, `declared` or `never`",
+        default: "declared",
+        meaning: "which valid calls run though the tool's schema was not loaded: all, those of tools that say they \
+                  destroy nothing, or none",
+    },
+    Known {
+        key: Key::MaxResult,
+        name: "max_result",
+        flag: Some("--max-result"),
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "a number of bytes, or 0 for no bound",
+        default: "0",
+        meaning: "results above this size are cut, and can be read on with `read_result`",
+    },
+    Known {
+        key: Key::RevealOnLoad,
+        name: "reveal_on_load",
+        flag: Some("--reveal-on-load"),
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "a loaded tool's schema is put into the list too, and the client is told; this costs the prompt cache",
+    },
+    Known {
+        key: Key::Trust,
+        name: "trust",
+        flag: Some("--trust"),
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "`show` or `quarantine`",
+        default: "show",
+        meaning: "what becomes of tools whose definition is not the one in the lock",
+    },
+    Known {
+        key: Key::Lock,
+        name: "lock",
+        flag: Some("--lock"),
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "a file",
+        default: "deadweight.lock, where there is one",
+        meaning: "the lock whose policy (`eager`, `defer`, `deny`) and reviewed definitions count",
+    },
+    Known {
+        key: Key::Ledger,
+        name: "ledger",
+        flag: Some("--ledger"),
+        variable: Some("DEADWEIGHT_LEDGER"),
+        in_project: InProject::Off,
+        takes: "a SQLite file, or `off`",
+        default: "deadweight/ledger.sqlite in the user's data folder",
+        meaning: "where calls are recorded: server, tool, sizes, time and outcome, never arguments or results",
+    },
+    Known {
+        key: Key::Token,
+        name: "token",
+        flag: Some("--token"),
+        variable: Some("DEADWEIGHT_TOKEN"),
+        in_project: InProject::Nothing,
+        takes: "a text",
+        default: "none",
+        meaning: "with `--http`: what clients must send as `Authorization: Bearer`; needed on any address but loopback",
+    },
+    Known {
+        key: Key::Config,
+        name: "config",
+        flag: Some("--config"),
+        variable: Some("DEADWEIGHT_CONFIG"),
+        in_project: InProject::Nothing,
+        takes: "an MCP config file",
+        default: "none",
+        meaning: "the servers, where the call names none",
+    },
+];
+
+impl Key {
+    pub(super) fn known(self) -> &'static Known {
+        // The list holds every key; the test below says so.
+        KNOWN.iter().find(|known| known.key == self).unwrap_or(&KNOWN[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Key; 12] = [
+        Key::Surface,
+        Key::Lazy,
+        Key::Eager,
+        Key::SchemaBudget,
+        Key::Optimistic,
+        Key::MaxResult,
+        Key::RevealOnLoad,
+        Key::Trust,
+        Key::Lock,
+        Key::Ledger,
+        Key::Token,
+        Key::Config,
+    ];
+
+    #[test]
+    fn every_key_is_known() {
+        for key in ALL {
+            assert_eq!(key.known().key, key);
+        }
+    }
+
+    #[test]
+    fn the_guide_lists_every_setting() {
+        let guide = include_str!("../../../../docs/mcp.md");
+        for known in &KNOWN {
+            let or_none = |word: Option<&str>| word.map_or("—".to_owned(), |word| format!("`{word}`"));
+            let project = match known.in_project {
+                InProject::Anything => "yes",
+                InProject::Off => "only `off`",
+                InProject::Nothing => "no",
+            };
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let row = format!(
+                "| `{}` | {} | {} | {} | {} | {} | {} |",
+                known.name,
+                or_none(known.flag),
+                or_none(known.variable),
+                project,
+                known.takes,
+                known.default,
+                words(known.meaning)
+            );
+            assert!(guide.contains(&row), "docs/mcp.md lacks this line:\n{row}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The settings of the proxy, from all the places where they can be written, and who said what.
+
+use super::file::{self, Owner, Said};
+use super::known::{KNOWN, Key};
+use crate::exit;
+use deadweight_mcp::Text;
+use deadweight_mcp::surface::{Choice, Optimistic, PinSource, Pins, SCHEMA_BUDGET, Trust};
+use deadweight_store::{Place, default_file};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What the command line said; absent is not said.
+#[derive(Debug, Default)]
+pub(crate) struct Flags {
+    pub(crate) told: Vec<(Key, String)>,
+}
+
+impl Flags {
+    /// Adds what was said, if it was.
+    pub(crate) fn tell(&mut self, key: Key, value: Option<String>) {
+        self.told.extend(value.map(|value| (key, value)));
+    }
+}
+
+/// The settings that hold.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    pub(crate) surface: Choice,
+    pub(crate) lazy: bool,
+    pub(crate) eager: Pins,
+    pub(crate) schema_budget: u64,
+    pub(crate) optimistic: Optimistic,
+    pub(crate) max_result: Option<usize>,
+    pub(crate) reveal_on_load: bool,
+    pub(crate) trust: Trust,
+    pub(crate) lock: Option<PathBuf>,
+    pub(crate) ledger: Place,
+    pub(crate) token: Option<Text>,
+    pub(crate) config: Option<PathBuf>,
+    /// What was said, and where, as far as it counts: name, value, place. Keys are not shown.
+    pub(crate) told: Vec<(&'static str, String, String)>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Something that is not as its writer may think.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    /// What, and where.
+    what: String,
+    /// What to do.
+    attempt: String,
+}
+
+impl Warning {
+    pub(super) fn new(what: impl Into<String>, attempt: impl Into<String>) -> Self {
+        Self { what: what.into(), attempt: attempt.into() }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what, self.attempt)
+    }
+}
+
+/// A value as it stands where it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Raw {
+    Text(String),
+    Flag(bool),
+    Number(i64),
+    List(Vec<String>),
+    /// Something that no setting takes.
+    Other,
+}
+
+/// Where something was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    Flag(&'static str),
+    Variable(&'static str),
+    File { file: PathBuf, line: usize },
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) | Self::Variable(name) => f.write_str(name),
+            Self::File { file, line } => write!(f, "{}:{line}", file.display()),
+        }
+    }
+}
+
+/// One thing that was said.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) key: Key,
+    pub(super) raw: Raw,
+    pub(super) from: Source,
+}
+
+/// The variables of the environment.
+pub(crate) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Proxy {
+    /// Takes the settings together: flags before the environment before the project's file before the user's.
+    pub(crate) fn resolve(flags: &Flags, env: Env<'_>, directory: &Path) -> Self {
+        let mut told: Vec<Told> = Vec::new();
+        for (key, value) in &flags.told {
+            let from = Source::Flag(key.known().flag.unwrap_or_default());
+            told.push(Told { key: *key, raw: Raw::Text(value.clone()), from });
+        }
+        for known in &KNOWN {
+            if let Some(variable) = known.variable
+                && let Some(value) = env(variable)
+            {
+                told.push(Told { key: known.key, raw: Raw::Text(value), from: Source::Variable(variable) });
+            }
+        }
+        let project = file::of_project(directory);
+        let user = file::of_user(env);
+        let same = |one: &Path, other: &Path| one.canonicalize().ok() == other.canonicalize().ok();
+        // In the user's own folder of settings, the file is the user's.
+        let project = project.filter(|project| user.as_deref().is_none_or(|user| !same(project, user)));
+        let mut warnings = Vec::new();
+        for (file, owner) in [(project, Owner::Project), (user, Owner::User)] {
+            let Said { told: more, warnings: of_file } =
+                file.map(|file| file::read(&shortened(&file, directory), owner)).unwrap_or_default();
+            told.extend(more);
+            warnings.extend(of_file);
+        }
+        Merge { told, shown: Vec::new(), warnings }.settings(env)
+    }
+
+    /// Tells a person what is not as they may think.
+    pub(crate) fn warn(&self) {
+        self.warnings.iter().for_each(|warning| exit::warn(&warning.to_string()));
+    }
+}
+
+/// A file below the directory, as a person there would name it.
+fn shortened(file: &Path, directory: &Path) -> PathBuf {
+    file.strip_prefix(directory).unwrap_or(file).to_owned()
+}
+
+struct Merge {
+    told: Vec<Told>,
+    shown: Vec<(&'static str, String, String)>,
+    warnings: Vec<Warning>,
+}
+
+impl Merge {
+    fn settings(mut self, env: Env<'_>) -> Proxy {
+        let surface = self.first(Key::Surface, |raw, _| Choice::parse(text(raw)?));
+        let lazy = self.first(Key::Lazy, |raw, _| switch(raw));
+        let eager = self.pins();
+        let schema_budget = self.first(Key::SchemaBudget, |raw, _| number(raw));
+        let optimistic = self.first(Key::Optimistic, |raw, _| Optimistic::parse(text(raw)?));
+        let max_result = self.first(Key::MaxResult, |raw, _| usize::try_from(number(raw)?).ok());
+        let reveal_on_load = self.first(Key::RevealOnLoad, |raw, _| switch(raw));
+        let trust = self.first(Key::Trust, |raw, _| Trust::parse(text(raw)?));
+        let lock = self.first(Key::Lock, |raw, from| path(text(raw)?, from));
+        let ledger = self.first(Key::Ledger, |raw, from| match Place::read(text(raw)?).ok()? {
+            Place::File(file) => Some(Place::File(beside(&file, from))),
+            place => Some(place),
+        });
+        let token = self.first(Key::Token, |raw, _| {
+            let token = text(raw)?.trim();
+            (!token.is_empty() && token.chars().all(|c| c.is_ascii_graphic())).then(|| Text::secret(token))
+        });
+        let config = self.first(Key::Config, |raw, from| path(text(raw)?, from));
+        let in_data = || default_file(env).map_or(Place::Off, Place::File);
+        Proxy {
+            surface: surface.unwrap_or_default(),
+            lazy: lazy.unwrap_or(true),
+            eager,
+            schema_budget: schema_budget.unwrap_or(SCHEMA_BUDGET),
+            optimistic: optimistic.unwrap_or_default(),
+            max_result: max_result.filter(|&bytes| bytes > 0),
+            reveal_on_load: reveal_on_load.unwrap_or(false),
+            trust: trust.unwrap_or_default(),
+            lock,
+            ledger: ledger.unwrap_or_else(in_data),
+            token,
+            config,
+            told: self.shown,
+            warnings: self.warnings,
+        }
+    }
+
+    /// The first readable thing that was said about a setting. What cannot be read is warned about, and passed over.
+    fn first<T>(&mut self, key: Key, read: impl Fn(&Raw, &Source) -> Option<T>) -> Option<T> {
+        let known = key.known();
+        let mut found = None;
+        for told in self.told.iter().filter(|told| told.key == key) {
+            match read(&told.raw, &told.from) {
+                Some(value) if found.is_none() => {
+                    found = Some(value);
+                    let shown = if key == Key::Token { "…".to_owned() } else { shown(&told.raw) };
+                    self.shown.push((known.name, shown, told.from.to_string()));
+                }
+                Some(_) => {}
+                None => self.warnings.push(unreadable(key, told)),
+            }
+        }
+        found
+    }
+
+    /// The pins of all places.
+    fn pins(&mut self) -> Pins {
+        let mut pins = Pins::default();
+        for told in self.told.iter().filter(|told| told.key == Key::Eager) {
+            let source = match told.from {
+                Source::Flag(_) => PinSource::Flag,
+                Source::Variable(_) => PinSource::Environment,
+                Source::File { .. } => PinSource::Config,
+            };
+            match &told.raw {
+                Raw::Text(list) => pins.add(list, source),
+                Raw::List(names) => names.iter().for_each(|name| pins.add(name, source)),
+                Raw::Flag(true) => pins.add("*", source),
+                Raw::Flag(false) => {}
+                Raw::Number(_) | Raw::Other => {
+                    self.warnings.push(unreadable(Key::Eager, told));
+                    continue;
+                }
+            }
+            self.shown.push((Key::Eager.known().name, shown(&told.raw), told.from.to_string()));
+        }
+        pins
+    }
+}
+
+fn unreadable(key: Key, told: &Told) -> Warning {
+    let known = key.known();
+    let name = match told.from {
+        Source::File { .. } => format!("`{}` in {}", known.name, told.from),
+        _ => told.from.to_string(),
+    };
+    let value = match key {
+        Key::Token => "what it holds".to_owned(),
+        _ => format!("`{}`", shown(&told.raw)),
+    };
+    Warning::new(
+        format!("{name}: {value} cannot be read, and is passed over"),
+        format!("it takes {}", known.takes),
+    )
+}
+
+fn shown(raw: &Raw) -> String {
+    match raw {
+        Raw::Text(text) => text.clone(),
+        Raw::Flag(flag) => flag.to_string(),
+        Raw::Number(number) => number.to_string(),
+        Raw::List(names) => names.join(","),
+        Raw::Other => "…".to_owned(),
+    }
+}
+
+fn text(raw: &Raw) -> Option<&str> {
+    match raw {
+        Raw::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// On or off. In the environment only exactly 0 is off, and only 1 (or nothing) is said to be on: `false` and `no` are
+/// words that every program reads differently.
+fn switch(raw: &Raw) -> Option<bool> {
+    match raw {
+        Raw::Flag(flag) => Some(*flag),
+        Raw::Number(0) => Some(false),
+        Raw::Number(1) => Some(true),
+        Raw::Text(text) if text == "0" => Some(false),
+        Raw::Text(text) if text == "1" || text.is_empty() => Some(true),
+        _ => None,
+    }
+}
+
+fn number(raw: &Raw) -> Option<u64> {
+    match raw {
+        Raw::Number(number) => u64::try_from(*number).ok(),
+        Raw::Text(text) => parse_bytes(text).ok(),
+        _ => None,
+    }
+}
+
+/// A number of bytes as a person writes it: `4096`, `4,096`, `4_096`.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let plain = text.trim().replace([',', '_'], "");
+    plain.parse().map_err(|_| format!("`{text}` is not a number of bytes; write it as 4096"))
+}
+
+fn path(text: &str, from: &Source) -> Option<PathBuf> {
+    (!text.is_empty()).then(|| beside(Path::new(text), from))
+}
+
+/// A path that a file names lies beside that file.
+fn beside(path: &Path, from: &Source) -> PathBuf {
+    match from {
+        Source::File { file, .. } => file.parent().unwrap_or(Path::new("")).join(path),
+        _ => path.to_owned(),
+    }
+}
