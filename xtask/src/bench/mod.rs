@@ -38,6 +38,8 @@ enum Bench {
     Servers,
     /// How well and how fast tools are found: recall on public sets of requests, abstention, 10,000 tools
     Search,
+    /// What surfaces take off the lists of real servers, gross, net and as break-even; a list of 10,000 tools
+    Lazy,
 }
 
 /// Runs the benches.
@@ -52,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result {
         let held = match bench {
             Bench::Pass => own("deadweight-wire", "footprint_pass", arguments.check).map(|()| true),
             Bench::Search => own("deadweight-search", "quality", arguments.check).map(|()| true),
+            Bench::Lazy => own("deadweight-mcp", "lazy", arguments.check).map(|()| true),
             Bench::Pricing => pricing::run(),
             Bench::Gate => gate::run(),
             Bench::Servers => servers::run(),
