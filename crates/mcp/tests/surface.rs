@@ -121,7 +121,14 @@ fn a_large_server_is_stubs_and_one_loader() {
     assert_eq!(surface.resolve("load_tool_schemas"), Some(Target::Own(Own::Load)));
     assert!(matches!(surface.resolve("tool_3"), Some(Target::Tool(_))));
     assert!(matches!(surface.find("mcp__one__tool_3"), Some(Target::Tool(_))));
-    assert_eq!(surface.find("mcp__one__nothing"), None);
+    for written in
+        ["mcp__called_so_in_the_config__tool_3", "mcp_one_tool_3", "one_tool_3", "deadweight_tool_3"]
+    {
+        assert_eq!(surface.find(written), surface.resolve("tool_3"), "{written}");
+    }
+    for other in ["mcp__one__nothing", "safe_tool_3", "mcp_other_tool_3", "mcp____tool_3", "_tool_3", ""] {
+        assert_eq!(surface.find(other), None, "{other}");
+    }
     assert_eq!(surface.near("tool-33").first().map(String::as_str), Some("tool_3"));
 }
 
@@ -259,6 +266,17 @@ fn what_changed_is_said_and_quarantined_where_that_is_wanted() {
     );
     assert_eq!(reason(&surface, "brand_new"), Some(ToolWhy::New));
     assert_eq!(reason(&surface, "tool_1"), None);
+    let told = [Warning::NotAsLocked {
+        server: "one".to_owned(),
+        tools: vec!["tool_0".to_owned(), "brand_new".to_owned()],
+        quarantined: false,
+    }];
+    assert_eq!(surface.warnings(), told);
+    assert_eq!(
+        told[0].to_string(),
+        "2 tools of `one` are not as they stand in deadweight.lock (`tool_0`, `brand_new`); review them, then run \
+         `deadweight gate --update`"
+    );
 
     case.settings.trust = Trust::Quarantine;
     for lazy in [true, false] {

@@ -310,6 +310,15 @@ pub enum Warning {
         /// The server.
         server: String,
     },
+    /// Tools whose definition is not the one in the lock, or that it does not have.
+    NotAsLocked {
+        /// The server, which the lock knows.
+        server: String,
+        /// The tools, in order.
+        tools: Vec<String>,
+        /// Whether calls of them are refused.
+        quarantined: bool,
+    },
     /// A server listed a tool twice.
     ListedTwice {
         /// The server.
@@ -339,6 +348,7 @@ impl Warning {
             Self::Unreadable { .. } => "unreadable",
             Self::SearchNeedsMany => "search_needs_many",
             Self::NoLockEntry { .. } => "no_lock_entry",
+            Self::NotAsLocked { .. } => "not_as_locked",
             Self::ListedTwice { .. } => "listed_twice",
             Self::Malformed { .. } => "malformed",
             Self::LongEntry { .. } => "long_entry",
@@ -368,6 +378,29 @@ impl std::fmt::Display for Warning {
                 write!(
                     f,
                     "the lock has no entry for `{server}`: all its tools count as changed; run `deadweight gate --update`, or give it the label it has there (`--name`)"
+                )
+            }
+            Self::NotAsLocked { server, tools, quarantined } => {
+                const NAMED: usize = 5;
+                let mut names: Vec<String> =
+                    tools.iter().take(NAMED).map(|tool| format!("`{}`", line(tool))).collect();
+                if tools.len() > NAMED {
+                    names.push("…".to_owned());
+                }
+                let (count, tool, server) = match tools.len() {
+                    1 => (1, "tool", line(server)),
+                    count => (count, "tools", line(server)),
+                };
+                let (is, them) = if count == 1 {
+                    ("is not as it stands", "it")
+                } else {
+                    ("are not as they stand", "them")
+                };
+                let calls = if *quarantined { "calls are refused; " } else { "" };
+                write!(
+                    f,
+                    "{count} {tool} of `{server}` {is} in deadweight.lock ({}); {calls}review {them}, then run `deadweight gate --update`",
+                    names.join(", ")
                 )
             }
             Self::ListedTwice { server, tool } => {

@@ -4,7 +4,7 @@ use super::decision::{Access, Decision, Kept, Refused, Shape, ToolDecision, Tool
 use super::names::{Namer, is_plain};
 use super::own::Own;
 use super::policy::{self, Locked, Open, Read, Ruled, Ruling};
-use super::settings::Choice;
+use super::settings::{Choice, Trust};
 use super::stub::{Size, quoted, renamed, size, stub};
 use super::{Input, OwnTool, Surface, Target, Tool, ToolIx, ToolState};
 use bytes::{Bytes, BytesMut};
@@ -67,7 +67,8 @@ fn read(input: &Input<'_>, shape: Shape) -> (Vec<Server>, Vec<Warning>) {
     let mut servers = Vec::with_capacity(input.servers.len());
     for (index, given) in input.servers.iter().enumerate() {
         let locked = input.lock.map(|lock| Locked::new(lock, given.label));
-        if locked.is_some_and(|locked| !locked.knows_server()) {
+        let known = locked.is_some_and(|locked| locked.knows_server());
+        if locked.is_some() && !known {
             warnings.push(Warning::NoLockEntry { server: given.label.to_owned() });
         }
         let mut places = Vec::with_capacity(given.tools.len());
@@ -79,7 +80,17 @@ fn read(input: &Input<'_>, shape: Shape) -> (Vec<Server>, Vec<Warning>) {
             }
             places.push(place);
         }
-        servers.push(Server { label: given.label.to_owned(), places, deferred: false, why: Why::NoTools });
+        let server = Server { label: given.label.to_owned(), places, deferred: false, why: Why::NoTools };
+        let differs = |draft: &&Draft| {
+            draft.tool.differs.is_some() && !matches!(draft.ruled.ruling, Ruling::Is(Access::Denied, _))
+        };
+        let tools: Vec<String> =
+            drafts(&server).filter(differs).map(|draft| draft.tool.name.clone()).collect();
+        if known && !tools.is_empty() {
+            let quarantined = input.settings.trust == Trust::Quarantine;
+            warnings.push(Warning::NotAsLocked { server: given.label.to_owned(), tools, quarantined });
+        }
+        servers.push(server);
     }
     warnings.extend(unknown_pins(input, &servers));
     (servers, warnings)
