@@ -56,10 +56,10 @@ pub use explain::Explained;
 pub use group::{end_all, told_to_end};
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
 #[cfg(feature = "proxy")]
-pub use relay::{Called, Outcome, Work};
+pub use relay::{Called, Doing, Outcome, Work};
 #[cfg(feature = "proxy")]
 pub use serve::{Serve, serve_stdio};
 #[cfg(feature = "proxy")]
-pub use session::{OnCalled, OnNote};
+pub use session::{OnCalled, OnListed, OnNote};
 pub use spec::{Origin, ServerSpec, Transport};
 pub use text::{Folder, Text};

@@ -4,7 +4,7 @@ use crate::catalogue;
 use crate::downstream;
 use crate::listing::Options;
 use crate::relay::{Surfaces, World};
-use crate::session::{OnCalled, OnNote, Surroundings};
+use crate::session::{OnCalled, OnListed, OnNote, Surroundings};
 use crate::spec::ServerSpec;
 use crate::surface::Settings;
 use deadweight_lock::Lock;
@@ -31,6 +31,8 @@ pub struct Serve {
     pub options: Options,
     /// Is told of every call of a tool.
     pub on_called: OnCalled,
+    /// Is told what clients are listed.
+    pub on_listed: OnListed,
     /// Is told what belongs into a log.
     pub on_note: OnNote,
 }
@@ -51,9 +53,10 @@ pub async fn serve_stdio(serve: Serve) -> io::Result<()> {
 }
 
 pub(crate) fn surroundings(serve: Serve) -> Surroundings {
-    let Serve { specs, labels, aggregate, settings, lock, cache, options, on_called, on_note } = serve;
+    let Serve { specs, labels, aggregate, settings, lock, cache, options, on_called, on_listed, on_note } =
+        serve;
     let place = std::env::current_dir().unwrap_or_default();
     let shelf = catalogue::shelf(cache, place, &on_note);
     let world = World { specs, labels, settings, lock, aggregate, shelf, surfaces: Surfaces::default() };
-    Surroundings { world: Arc::new(world), options, on_called, on_note }
+    Surroundings { world: Arc::new(world), options, on_called, on_listed, on_note }
 }

@@ -4,6 +4,7 @@ use crate::error::Reason;
 use crate::listing::Options;
 use crate::relay::port::{Event, FromClient, FromServer, ToClient};
 use crate::relay::{Called, Output, Relay, World};
+use crate::surface::Surface;
 use crate::upstream::{self, Link};
 use std::collections::HashMap;
 use std::fmt;
@@ -66,6 +67,8 @@ impl ClientMessages {
 
 /// Is told of every call of a tool that is over.
 pub type OnCalled = Arc<dyn Fn(Called) + Send + Sync>;
+/// Is told whenever it was decided anew what a client is listed.
+pub type OnListed = Arc<dyn Fn(&Arc<Surface>) + Send + Sync>;
 /// Is told what belongs into a log: one line, harmless to print and without secrets.
 pub type OnNote = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -75,6 +78,7 @@ pub(crate) struct Surroundings {
     pub(crate) world: Arc<World>,
     pub(crate) options: Options,
     pub(crate) on_called: OnCalled,
+    pub(crate) on_listed: OnListed,
     pub(crate) on_note: OnNote,
 }
 
@@ -155,6 +159,7 @@ impl Session {
                 }
                 Output::Start { server, generation } => self.start(server, generation),
                 Output::Close { server } => self.close(server),
+                Output::Listed(surface) => (self.surroundings.on_listed)(&surface),
                 Output::Called(called) => (self.surroundings.on_called)(called),
                 Output::Note(text) => (self.surroundings.on_note)(&text),
             }

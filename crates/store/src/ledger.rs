@@ -1,7 +1,9 @@
 //! What was recorded, read back.
 
-use crate::call::{Call, bounded, read, stored};
+use crate::call::{bounded, read, stored};
 use crate::error::Error;
+use crate::listing::{self, Listing};
+use crate::recorder::Line;
 use crate::schema::{self, Access};
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
@@ -142,6 +144,15 @@ impl Ledger {
         Ok(rows.into_iter().map(usage).collect())
     }
 
+    /// What was listed last of each server to each client, by entry, server and client.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn listings(&mut self) -> Result<Vec<Listing>, Error> {
+        listing::all(&mut self.connection).await.map_err(|error| Error::of_sqlite(&self.file, &error))
+    }
+
     /// The sums of all lines.
     ///
     /// # Errors
@@ -162,11 +173,18 @@ impl Ledger {
 pub(crate) async fn write(
     connection: &mut SqliteConnection,
     file: &Path,
-    calls: &[Call],
+    lines: &[Line],
 ) -> Result<(), Error> {
     let of_sqlite = |error| Error::of_sqlite(file, &error);
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(of_sqlite)?;
-    for call in calls {
+    for line in lines {
+        let call = match line {
+            Line::Call(call) => call,
+            Line::Listing(one) => {
+                listing::write(&mut transaction, one).await.map_err(of_sqlite)?;
+                continue;
+            }
+        };
         sqlx::query(
             "INSERT INTO call (at_ms, kind, server, tool, client, session, bytes_in, bytes_out, duration_us, \
              outcome, loaded, surface) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -193,7 +211,7 @@ pub(crate) async fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::{Kind, Outcome};
+    use crate::call::{Call, Kind, Outcome};
     use crate::error::Cause;
     use sqlx::Executor;
 
@@ -202,7 +220,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ledger.sqlite");
         let mut connection = schema::open(&file, Access::Write).await.unwrap();
-        connection.execute("PRAGMA max_page_count = 8").await.unwrap();
+        connection.execute("PRAGMA max_page_count = 10").await.unwrap();
         let one = Call {
             at_ms: 1,
             kind: Kind::Call,
@@ -217,8 +235,9 @@ mod tests {
             loaded: false,
             surface: "stubs".to_owned(),
         };
-        write(&mut connection, &file, std::slice::from_ref(&one)).await.unwrap();
-        let error = write(&mut connection, &file, &vec![one; 1_000]).await.unwrap_err();
+        let lines = |count| -> Vec<Line> { (0..count).map(|_| Line::Call(Box::new(one.clone()))).collect() };
+        write(&mut connection, &file, &lines(1)).await.unwrap();
+        let error = write(&mut connection, &file, &lines(1_000)).await.unwrap_err();
         assert_eq!(error.cause, Cause::Full);
         let mut ledger = Ledger::open(&file).await.unwrap().unwrap();
         assert_eq!(ledger.totals(Filter::default()).await.unwrap().calls, 1);

@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::error::{Cause, Error};
 use crate::ledger;
+use crate::listing::Listing;
 use crate::schema::{self, Access};
 use sqlx::sqlite::SqliteConnection;
 use std::fmt;
@@ -46,7 +47,7 @@ struct Counts {
 }
 
 enum Message {
-    Call(Box<Call>),
+    Line(Line),
     /// Everything before this is to be written, and then answered.
     Flush(SyncSender<()>),
 }
@@ -81,7 +82,16 @@ impl Recorder {
 
     /// Records a call.
     pub fn record(&self, call: Call) {
-        if self.sender.try_send(Message::Call(Box::new(call))).is_err() {
+        self.send(Line::Call(Box::new(call)));
+    }
+
+    /// Records what was listed of a server, in the place of what was listed of it to the same client before.
+    pub fn listed(&self, listing: Listing) {
+        self.send(Line::Listing(Box::new(listing)));
+    }
+
+    fn send(&self, line: Line) {
+        if self.sender.try_send(Message::Line(line)).is_err() {
             self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -113,6 +123,13 @@ impl Recorder {
     }
 }
 
+/// What is written.
+#[derive(Debug)]
+pub(crate) enum Line {
+    Call(Box<Call>),
+    Listing(Box<Listing>),
+}
+
 /// The thread's side.
 struct Writer {
     file: PathBuf,
@@ -136,7 +153,7 @@ impl Writer {
         {
             self.fail(error);
         }
-        let mut batch: Vec<Call> = Vec::new();
+        let mut batch: Vec<Line> = Vec::new();
         let mut flushes: Vec<SyncSender<()>> = Vec::new();
         loop {
             let open = self.gather(&mut batch, &mut flushes);
@@ -172,7 +189,7 @@ impl Writer {
     }
 
     /// Waits for a line and then a moment for others; whether more can come.
-    fn gather(&self, batch: &mut Vec<Call>, flushes: &mut Vec<SyncSender<()>>) -> bool {
+    fn gather(&self, batch: &mut Vec<Line>, flushes: &mut Vec<SyncSender<()>>) -> bool {
         let mut until: Option<Instant> = None;
         while batch.len() < BATCH {
             let message = match until {
@@ -180,8 +197,8 @@ impl Writer {
                 Some(until) => self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())),
             };
             match message {
-                Ok(Message::Call(call)) => {
-                    batch.push(*call);
+                Ok(Message::Line(line)) => {
+                    batch.push(line);
                     until = until.or_else(|| Some(Instant::now() + GATHER));
                 }
                 Ok(Message::Flush(done)) => {
@@ -208,7 +225,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn write(&mut self, batch: &[Call]) -> Result<(), Error> {
+    async fn write(&mut self, batch: &[Line]) -> Result<(), Error> {
         self.open().await?;
         match &mut self.connection {
             Some(connection) => ledger::write(connection, &self.file, batch).await,

@@ -11,7 +11,8 @@ use std::time::Duration;
 const APPLICATION: i64 = 0x6477_6c67;
 
 /// One step for each version. Released steps are never changed; a new shape is a new step.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 CREATE TABLE call (
     id INTEGER PRIMARY KEY,
     at_ms INTEGER NOT NULL,
@@ -30,7 +31,29 @@ CREATE TABLE call (
 ) STRICT;
 CREATE INDEX call_at ON call (at_ms);
 CREATE INDEX call_tool ON call (server, tool);
-"];
+",
+    "
+CREATE TABLE listing (
+    entry TEXT NOT NULL,
+    server TEXT NOT NULL,
+    client TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    surface TEXT NOT NULL,
+    deferred INTEGER NOT NULL CHECK (deferred IN (0, 1)),
+    why TEXT NOT NULL,
+    tools INTEGER NOT NULL,
+    estimator TEXT NOT NULL,
+    before_tokens INTEGER NOT NULL,
+    after_tokens INTEGER NOT NULL,
+    own_tokens INTEGER NOT NULL,
+    gross_tokens INTEGER NOT NULL,
+    net_tokens INTEGER NOT NULL,
+    load_tokens INTEGER NOT NULL,
+    break_even INTEGER,
+    PRIMARY KEY (entry, server, client)
+) STRICT, WITHOUT ROWID;
+",
+];
 
 /// How long a statement waits for another process that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -176,7 +199,7 @@ mod tests {
         let file = folder.path().join("deep/er/ledger.sqlite");
         open(&file, Access::Write).await.unwrap().close().await.unwrap();
         let first = shape(&file).await;
-        assert_eq!(first.len(), 3);
+        assert_eq!(first.len(), 4);
         for access in [Access::Write, Access::Read] {
             open(&file, access).await.unwrap().close().await.unwrap();
             assert_eq!(shape(&file).await, first);
@@ -210,7 +233,7 @@ mod tests {
         }
         // What this release does not know, it does not touch.
         let error = open(&file, Access::Write).await.unwrap_err();
-        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 2"));
+        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 3"));
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 // Helpers of tests stop at what cannot be, as tests do.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use deadweight_store::{Call, Cause, Filter, Kind, Ledger, Outcome, Recorder, Totals};
+use deadweight_store::{Call, Cause, Filter, Kind, Ledger, Listing, Outcome, Recorder, Totals};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
@@ -270,4 +270,36 @@ fn what_the_queue_cannot_take_is_counted() {
     assert!(recorded.written >= 4_096, "{recorded:?}");
     assert_eq!(recorded.written + recorded.dropped, 50_000);
     assert_eq!(totals(&file).calls, recorded.written);
+}
+
+#[test]
+fn of_each_server_and_client_the_last_list_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    let recorder = recorder(&file);
+    let one = |server: &str, client: &str, at_ms| Listing {
+        entry: "house".to_owned(),
+        server: server.to_owned(),
+        client: client.to_owned(),
+        at_ms,
+        surface: "stubs".to_owned(),
+        deferred: true,
+        why: "it is large".to_owned(),
+        tools: 3,
+        estimator: "calibrated/1".to_owned(),
+        before_tokens: 1_000,
+        after_tokens: 100,
+        own_tokens: 50,
+        gross_tokens: 900,
+        net_tokens: 850,
+        load_tokens: 300,
+        break_even: Some(2),
+    };
+    let grown = Listing { net_tokens: -5, break_even: None, deferred: false, ..one("b", "x", 3) };
+    for listing in [one("b", "x", 1), one("a", "y", 2), grown.clone(), one("a", "x", 1)] {
+        recorder.listed(listing);
+    }
+    assert!(recorder.flush(LONG));
+    let all = now(async { Ledger::open(&file).await.unwrap().unwrap().listings().await.unwrap() });
+    assert_eq!(all, [one("a", "x", 1), one("a", "y", 2), grown]);
 }

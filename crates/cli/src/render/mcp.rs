@@ -7,12 +7,12 @@ use super::table::{Cell, Column, Table, wrap};
 use super::words::basis;
 use crate::commands::mcp::explain::List;
 use crate::commands::mcp::search::Found;
-use crate::commands::mcp::status::Status;
+use crate::commands::mcp::status::{Recorded, Status};
 use crate::settings::Screen;
 use crate::settings::proxy::Proxy;
 use deadweight_footprint::catalogue::{Change, Saving};
 use deadweight_mcp::surface::{Access, Client, ToolDecision};
-use deadweight_store::{Totals, Usage};
+use deadweight_store::{Listing, Totals, Usage};
 use std::collections::BTreeMap;
 
 fn sentence(text: &str, screen: Screen) -> String {
@@ -244,38 +244,113 @@ pub(crate) fn search(found: &Found, query: &str, screen: Screen) -> String {
     out
 }
 
-/// The ledger, server by server.
+/// What was listed and what was called, out of the ledger.
 pub(crate) fn status(status: &Status, screen: Screen, quiet: bool) -> String {
-    let mut out = String::new();
     let Some(ledger) = &status.ledger else {
         return sentence(
-            "Nothing is recorded: the ledger is off. To record calls, leave out `ledger = \"off\"` and DEADWEIGHT_LEDGER=off.",
+            "Nothing is recorded: the ledger is off. To record calls, leave out `ledger = \"off\"` and \
+             DEADWEIGHT_LEDGER=off.",
             screen,
         );
     };
     let place = ledger.display().to_string();
-    let Some((totals, usage)) = status.recorded.as_ref().filter(|(totals, _)| totals.last_ms.is_some())
-    else {
+    let any = |all: &&Recorded| all.totals.last_ms.is_some() || !all.listings.is_empty();
+    let Some(all) = status.recorded.as_ref().filter(any) else {
+        return sentence(&format!("Nothing was recorded in {place}."), screen)
+            + &sentence(
+                "To carry less, put the proxy before a server in your agent's config: deadweight mcp --name NAME -- \
+                 COMMAND. What that would save: deadweight mcp --explain",
+                screen,
+            );
+    };
+    let mut out = String::new();
+    let mut basis = Vec::new();
+    if !all.listings.is_empty() {
+        if !quiet {
+            out.push_str(&listings(&all.listings).draw(2, screen.columns, false));
+            out.push('\n');
+        }
+        let mut estimators: Vec<&str> = all.listings.iter().map(|one| one.estimator.as_str()).collect();
+        estimators.dedup();
+        basis.push(format!("tokens: ESTIMATED ({}), on every turn of the client", estimators.join(", ")));
+    }
+    if all.totals.last_ms.is_some() {
+        out.push_str(&sentence(&calls(&all.totals), screen));
+        if !quiet {
+            out.push('\n');
+            out.push_str(&table(&all.usage).draw(2, screen.columns, false));
+            out.push('\n');
+        }
+    } else {
         let when = status
             .days
             .map_or_else(String::new, |days| format!(" in the last {}", count(days.into(), "day", "days")));
-        out.push_str(&sentence(&format!("Nothing was recorded{when} in {place}."), screen));
-        out.push_str(&sentence(
-            "To carry less, put the proxy before a server in your agent's config: deadweight mcp --name NAME -- COMMAND. \
-             What that would save: deadweight mcp --explain",
-            screen,
-        ));
-        return out;
-    };
-    out.push_str(&sentence(&calls(totals), screen));
-    if !quiet {
-        out.push('\n');
-        out.push_str(&table(usage).draw(2, screen.columns, false));
-        out.push('\n');
+        out.push_str(&sentence(&format!("Nothing was called{when}."), screen));
     }
-    out.push_str(&paint(sentence(&format!("counts: WITNESSED, from {place}"), screen).trim_end(), DIM));
+    if !quiet {
+        out.push_str(&uncalled(all, screen));
+    }
+    basis.push(format!("counts: WITNESSED, from {place}"));
+    out.push_str(&paint(sentence(&basis.join(" · "), screen).trim_end(), DIM));
     out.push('\n');
     out
+}
+
+fn listings(all: &[Listing]) -> Table {
+    let heads = [
+        ("as served", Column::Number),
+        ("as listed", Column::Number),
+        ("gross", Column::Number),
+        ("net", Column::Number),
+        ("even after", Column::Number),
+        ("server", Column::Name),
+        ("client", Column::Name),
+        ("", Column::Word),
+    ];
+    let mut table = Table::new(&heads, DIM);
+    let size = |tokens: i64| {
+        let sign = if tokens < 0 { "−" } else { "" };
+        format!("≈ {sign}{}", thousands(tokens.unsigned_abs()))
+    };
+    for one in all {
+        let server = match one.server.as_str() {
+            "" => format!("{}, all", named(&one.entry)),
+            server => named(server),
+        };
+        let client = if one.client.is_empty() { NONE.to_owned() } else { named(&one.client) };
+        let even = one.break_even.map_or_else(|| NONE.to_owned(), |loads| count(loads, "load", "loads"));
+        let what = match (one.deferred, one.surface.as_str()) {
+            (_, "search") => Cell::from("searched").styled(HOLDS),
+            (true, _) => Cell::from("deferred").styled(HOLDS),
+            (false, _) => "as it is".into(),
+        };
+        table.row(vec![
+            estimated(one.before_tokens).into(),
+            estimated(one.after_tokens + one.own_tokens).into(),
+            size(one.gross_tokens).into(),
+            size(one.net_tokens).into(),
+            even.into(),
+            server.into(),
+            client.into(),
+            what,
+        ]);
+    }
+    table
+}
+
+/// Servers that are listed on every turn and were never called: dead weight.
+fn uncalled(all: &Recorded, screen: Screen) -> String {
+    let called = |label: &str| all.usage.iter().any(|one| one.server == label && one.totals.calls > 0);
+    let mut labels: Vec<&str> = all.listings.iter().map(|one| one.server.as_str()).collect();
+    labels.retain(|label| !label.is_empty() && !called(label));
+    labels.dedup();
+    match labels.as_slice() {
+        [] => String::new(),
+        labels => {
+            let labels: Vec<String> = labels.iter().map(|label| named(label)).collect();
+            sentence(&format!("Dead weight: {} — listed, and not called.", labels.join(", ")), screen)
+        }
+    }
 }
 
 fn calls(totals: &Totals) -> String {

@@ -1,7 +1,7 @@
 //! `deadweight mcp`: what it says of itself, what it decides, what it finds, what it recorded.
 
 use crate::sandbox::{Sandbox, TOOLS, server};
-use deadweight_store::{Call, Kind, Outcome, Recorder};
+use deadweight_store::{Call, Kind, Listing, Outcome, Recorder};
 use deadweight_testkit::scripted_mcp::Script;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -182,6 +182,26 @@ fn what_was_recorded() {
     recorder.record(Call { outcome: Outcome::Crashed, loaded: true, ..call("shed", "dig", 2) });
     recorder.record(Call { kind: Kind::Load, ..call("shed", "dig", 1) });
     recorder.record(Call { kind: Kind::Search, ..call("", "", 3) });
+    let listing = |server: &str, client: &str| Listing {
+        entry: "house".to_owned(),
+        server: server.to_owned(),
+        client: client.to_owned(),
+        at_ms: 1_796_075_940_000,
+        surface: "stubs".to_owned(),
+        deferred: true,
+        why: "descriptions and schemas weigh 22950 bytes, more than the budget of 4096".to_owned(),
+        tools: 26,
+        estimator: "calibrated/1".to_owned(),
+        before_tokens: 5_100,
+        after_tokens: 360,
+        own_tokens: 70,
+        gross_tokens: 4_740,
+        net_tokens: 4_670,
+        load_tokens: 190,
+        break_even: Some(24),
+    };
+    recorder.listed(listing("house", "claude-code"));
+    recorder.listed(Listing { deferred: false, break_even: None, ..listing("cellar", "claude-code") });
     assert!(recorder.flush(Duration::from_secs(30)));
     assert_run!(sandbox.run(&["mcp", "status", "--ledger", "ledger.sqlite"]));
     assert_run!(sandbox.run(&["mcp", "status", "--ledger", "ledger.sqlite", "--quiet"]));
@@ -266,6 +286,11 @@ fn calls_are_recorded_and_nothing_of_what_they_said() {
         assert!(!String::from_utf8_lossy(&bytes).contains("hunter2"));
     }
     assert!(ledger.join("ledger.sqlite").exists());
+    // What was listed is there too, priced.
+    let status = json_of(&sandbox.run(&["mcp", "status", "--json"]));
+    let listing = &status["listings"][0];
+    assert_eq!((&listing["server"], &listing["client"]), (&json!("house"), &json!("tests")), "{status:#}");
+    assert!(listing["before_tokens"].as_u64().unwrap() > 0 && listing["deferred"] == false);
     // Turned off, nothing is made.
     let sandbox = Sandbox::new().script("house.json", &script);
     let call = ["mcp", "--ledger", "off", "--name", "house", "--", server(), "@house.json"];

@@ -3,7 +3,7 @@
 use super::client::add_name;
 use super::frame::{Frame, replaced};
 use super::port::Id;
-use super::{Held, Outcome, Phase, Purpose, Relay, Work, wording};
+use super::{Doing, Held, Outcome, Phase, Purpose, Relay, Work, wording};
 use crate::listing::Era;
 use crate::surface::{Access, Own, Prepared, Surface, Target, ToolIx};
 use bytes::Bytes;
@@ -96,9 +96,11 @@ impl Relay {
         let arguments = frame.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"));
         let modern = self.client.era == Some(Era::Modern);
         let mut waits = false;
+        let mut loads = Vec::new();
         let result = match own {
             Own::Load => {
                 let answer = surface.load(&arguments);
+                loads = answer.tools.clone();
                 for tool in answer.tools.iter().filter_map(|tool| surface.tool(*tool)) {
                     self.loaded.insert((tool.shown.clone(), tool.definition.clone()));
                 }
@@ -125,15 +127,32 @@ impl Relay {
             Own::ReadResult => self.results.read(&arguments, self.now),
         };
         let result = wording::complete(result, modern);
-        let work = Work {
-            server: String::new(),
-            tool: own.name().to_owned(),
+        let work = |server: &str, tool: &str, doing, deferred| Work {
+            doing,
+            server: server.to_owned(),
+            tool: tool.to_owned(),
             client: self.client.who.name.clone(),
-            deferred: false,
+            deferred,
             loaded: true,
             bytes_in: frame.bytes().len() as u64,
+            shape: surface.shape(),
         };
-        self.called(work, self.now, result.len(), Outcome::Ok);
+        let doing = match own {
+            Own::Load => Doing::Load,
+            Own::Search => Doing::Search,
+            Own::Call | Own::ReadResult => Doing::Call,
+        };
+        let mut told: Vec<(Work, usize)> = loads
+            .iter()
+            .filter_map(|tool| surface.tool(*tool))
+            .map(|tool| (work(surface.label(tool.server), &tool.name, doing, true), tool.full.len()))
+            .collect();
+        if told.is_empty() {
+            told.push((work("", own.name(), doing, false), result.len()));
+        }
+        for (work, bytes_out) in told {
+            self.called(work, self.now, bytes_out, Outcome::Ok);
+        }
         if !waits {
             self.answer_result(id, &result);
         }
@@ -146,6 +165,8 @@ impl Relay {
         let shown = (tool.shown.clone(), tool.definition.clone());
         let loaded = self.loaded.contains(&shown);
         let work = Work {
+            doing: Doing::Call,
+            shape: surface.shape(),
             server: self.world.labels[tool.server].clone(),
             tool: tool.name.clone(),
             client: self.client.who.name.clone(),

@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::port::{Id, Kind};
-use super::{Ask, Held, Phase, Relay, wording};
+use super::{Ask, Held, Output, Phase, Relay, wording};
 use crate::catalogue::{self, Manifest};
 use crate::listing::{Era, Options};
 use crate::pages::Collected;
@@ -314,6 +314,9 @@ impl Relay {
         });
         if kept != surface.kept() {
             self.world.shelf.keep(&key, &surface.kept());
+        }
+        if !self.surface.as_ref().is_some_and(|known| Arc::ptr_eq(known, &surface)) {
+            self.out.push_back(Output::Listed(Arc::clone(&surface)));
         }
         for warning in surface.warnings() {
             let text = warning.to_string();

@@ -26,7 +26,7 @@ mod tests;
 mod wording;
 mod world;
 
-pub use world::{Called, Outcome, Work};
+pub use world::{Called, Doing, Outcome, Work};
 pub(crate) use world::{Shelf, Surfaces, World};
 
 use crate::catalogue::Manifest;
@@ -55,6 +55,8 @@ pub(crate) enum Output {
     Client(ToClient),
     /// A call of a tool is over.
     Called(Called),
+    /// It was decided anew what the client is listed.
+    Listed(Arc<Surface>),
     /// Something for the log.
     Note(String),
 }

@@ -91,6 +91,7 @@ impl Rig {
                 Output::Close { server } => self.sent.retain(|(to, _)| *to != server),
                 Output::Client(message) => self.to_client.push(message),
                 Output::Called(called) => self.called.push(called),
+                Output::Listed(_) => {}
                 Output::Note(text) => self.notes.push(text),
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{Kept, Manifest};
 use crate::spec::ServerSpec;
-use crate::surface::{Settings, Surface};
+use crate::surface::{Settings, Shape, Surface};
 use bytes::Bytes;
 use deadweight_lock::Lock;
 use std::collections::HashMap;
@@ -69,9 +69,22 @@ pub(crate) trait Shelf: Send + Sync {
     fn keep(&self, key: &str, kept: &Kept);
 }
 
+/// What a client does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// It calls a tool.
+    Call,
+    /// It loads a tool's schema; told once for each tool.
+    Load,
+    /// It searches tools.
+    Search,
+}
+
 /// A call of a tool, as far as it is known when it is taken. No arguments, no results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
+    /// What the client does.
+    pub doing: Doing,
     /// The label of the server; empty for a tool of our own.
     pub server: String,
     /// The tool's own name.
@@ -84,6 +97,8 @@ pub struct Work {
     pub loaded: bool,
     /// Bytes of the request.
     pub bytes_in: u64,
+    /// The shape of the list that the client was shown.
+    pub shape: Shape,
 }
 
 /// A call of a tool that is over.

@@ -52,7 +52,13 @@ pub(super) fn run(args: &Mcp) -> Result<Exit, Trouble> {
 }
 
 /// Prices a surface.
-pub(super) fn list(surface: Surface) -> Result<List, Trouble> {
+fn list(surface: Surface) -> Result<List, Trouble> {
+    let (saving, servers) = price(&surface)?;
+    Ok(List { surface, saving, servers })
+}
+
+/// What a surface saves, and what it saves of each of its servers.
+pub(super) fn price(surface: &Surface) -> Result<(Saving, Vec<Saving>), Trouble> {
     let estimator = deadweight_estimate::estimator("calibrated")
         .map_err(|error| Trouble::unmeasured(error.to_string()))?;
     let price = |server| {
@@ -60,7 +66,7 @@ pub(super) fn list(surface: Surface) -> Result<List, Trouble> {
         saving(&Lists { before, after, own, loadable }, &*estimator)
     };
     let servers = (0..surface.servers().count()).map(|server| price(Some(server))).collect();
-    Ok(List { saving: price(None), servers, surface })
+    Ok((price(None), servers))
 }
 
 /// The report as JSON.

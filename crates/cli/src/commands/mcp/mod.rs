@@ -2,6 +2,7 @@
 
 pub(crate) mod explain;
 mod own;
+mod record;
 pub(crate) mod search;
 mod serve;
 mod servers;

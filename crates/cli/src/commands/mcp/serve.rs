@@ -1,6 +1,7 @@
 //! The proxy itself: servers behind their lists, for the client on the standard streams or over HTTP. Standard output
 //! carries the protocol; whatever there is to say goes to standard error.
 
+use super::record::Record;
 use super::servers;
 use crate::args::Mcp;
 use crate::exit::{self, Exit, Trouble};
@@ -9,18 +10,15 @@ use crate::target::gather::{self, Call};
 use deadweight_lock::Lock;
 use deadweight_mcp::config::process_env;
 use deadweight_mcp::surface::Settings;
-use deadweight_mcp::{Called, Options, Outcome, Serve, ServerSpec, Text, Transport, serve_stdio};
-use deadweight_store::{self as store, Kind, Place, Recorder};
+use deadweight_mcp::{Options, Serve, ServerSpec, Text, Transport, serve_stdio};
+use deadweight_store::Place;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The configs that proxies above this one serve, so that a config that names its own proxy does not start itself for
 /// ever.
 const SERVING: &str = "DEADWEIGHT_SERVING";
-
-/// How long the ledger may take to write its last lines.
-const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// Servers to be served.
 struct Served {
@@ -140,19 +138,8 @@ fn serve(
     lock: Option<Lock>,
     ledger: &Place,
 ) -> Result<Exit, Trouble> {
-    let recorder = match ledger {
-        Place::Off => None,
-        Place::File(file) => Some(Arc::new(recorder(file.clone()))),
-    };
-    let session = format!("{:x}-{:x}", std::process::id(), now_ms());
-    let on_called = {
-        let recorder = recorder.clone();
-        move |called: Called| {
-            if let Some(recorder) = &recorder {
-                recorder.record(line(called, &session));
-            }
-        }
-    };
+    let record = Arc::new(Record::start(ledger, &served.entry));
+    let (of_calls, of_lists) = (Arc::clone(&record), Arc::clone(&record));
     let quiet = args.global.quiet;
     let options = Options::default();
     let serve = Serve {
@@ -163,7 +150,8 @@ fn serve(
         lock,
         cache: cache(&process_env),
         options,
-        on_called: Arc::new(on_called),
+        on_called: Arc::new(move |called| of_calls.called(called)),
+        on_listed: Arc::new(move |surface| of_lists.listed(surface)),
         on_note: Arc::new(move |text| {
             if !quiet {
                 exit::note(text);
@@ -196,61 +184,12 @@ fn serve(
             }
         }
     })?;
-    if let Some(recorder) = recorder {
-        recorder.flush(LAST_LINES);
-        let dropped = recorder.recorded().dropped;
-        if dropped > 0 {
-            exit::warn(&format!("{dropped} calls were not recorded"));
-        }
-    }
+    record.end();
     match ended {
         // As a shell reports it. The thread that may still read standard input is not waited for.
         Some(signal) => std::process::exit(128 + signal),
         None => Ok(Exit::Done),
     }
-}
-
-fn recorder(file: PathBuf) -> Recorder {
-    Recorder::start(file, |error| {
-        let file = error.file.display();
-        exit::warn(&format!("calls are not recorded: {error}, {file}; {}", error.remedy()));
-    })
-}
-
-/// What the ledger has of a call.
-fn line(called: Called, session: &str) -> store::Call {
-    let Called { work, bytes_out, took, outcome } = called;
-    let kind = match (work.server.is_empty(), work.tool.as_str()) {
-        (true, tool) if tool.contains("search") => Kind::Search,
-        (true, tool) if tool.contains("load") => Kind::Load,
-        _ => Kind::Call,
-    };
-    store::Call {
-        at_ms: now_ms().saturating_sub(u64::try_from(took.as_millis()).unwrap_or(0)),
-        kind,
-        server: work.server,
-        tool: work.tool,
-        client: work.client,
-        session: session.to_owned(),
-        bytes_in: work.bytes_in,
-        bytes_out,
-        duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-        outcome: match outcome {
-            Outcome::Ok => store::Outcome::Ok,
-            Outcome::ToolError => store::Outcome::ToolError,
-            Outcome::RpcError => store::Outcome::RpcError,
-            Outcome::Refused => store::Outcome::Refused,
-            Outcome::Cancelled => store::Outcome::Cancelled,
-            Outcome::Crashed => store::Outcome::Crashed,
-        },
-        loaded: work.loaded,
-        surface: if work.deferred { "stubs" } else { "eager" }.to_owned(),
-    }
-}
-
-fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Where it is kept what servers said and what was decided.

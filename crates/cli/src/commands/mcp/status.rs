@@ -6,7 +6,7 @@ use crate::render::{json, mcp as render};
 use crate::settings::proxy::{Flags, Proxy};
 use crate::settings::{Key, Screen};
 use deadweight_mcp::config::process_env;
-use deadweight_store::{Error, Filter, Ledger, Place, Totals, Usage};
+use deadweight_store::{Error, Filter, Ledger, Listing, Place, Totals, Usage};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,8 +18,16 @@ pub(crate) struct Status {
     pub(crate) ledger: Option<PathBuf>,
     /// How many days are counted; none: all.
     pub(crate) days: Option<u32>,
-    /// The sums, and those of each tool; none where there is no ledger yet.
-    pub(crate) recorded: Option<(Totals, Vec<Usage>)>,
+    /// What it holds; none where there is no ledger yet.
+    pub(crate) recorded: Option<Recorded>,
+}
+
+/// What a ledger holds.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) totals: Totals,
+    pub(crate) usage: Vec<Usage>,
+    pub(crate) listings: Vec<Listing>,
 }
 
 pub(super) fn run(args: &McpStatus) -> Result<Exit, Trouble> {
@@ -48,7 +56,7 @@ pub(super) fn run(args: &McpStatus) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-fn read(file: &Path, filter: Filter<'_>) -> Result<Option<(Totals, Vec<Usage>)>, Trouble> {
+fn read(file: &Path, filter: Filter<'_>) -> Result<Option<Recorded>, Trouble> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         Trouble::unmeasured("the ledger could not be read").at("system", error.to_string())
     })?;
@@ -60,7 +68,8 @@ fn read(file: &Path, filter: Filter<'_>) -> Result<Option<(Totals, Vec<Usage>)>,
     runtime.block_on(async {
         let Some(mut ledger) = Ledger::open(file).await.map_err(trouble)? else { return Ok(None) };
         let totals = ledger.totals(filter).await.map_err(trouble)?;
-        Ok(Some((totals, ledger.usage(filter).await.map_err(trouble)?)))
+        let usage = ledger.usage(filter).await.map_err(trouble)?;
+        Ok(Some(Recorded { totals, usage, listings: ledger.listings().await.map_err(trouble)? }))
     })
 }
 
@@ -88,12 +97,34 @@ fn report(status: &Status) -> Value {
         }
         value
     };
+    let listing = |one: &Listing| {
+        json!({
+            "entry": one.entry,
+            "server": (!one.server.is_empty()).then_some(&one.server),
+            "client": one.client,
+            "at_ms": one.at_ms,
+            "surface": one.surface,
+            "deferred": one.deferred,
+            "reason": one.why,
+            "tools": one.tools,
+            "provenance": { "kind": "ESTIMATED", "estimator": one.estimator },
+            "before_tokens": one.before_tokens,
+            "after_tokens": one.after_tokens,
+            "own_tokens": one.own_tokens,
+            "gross_tokens": one.gross_tokens,
+            "net_tokens": one.net_tokens,
+            "load_tokens": one.load_tokens,
+            "break_even": one.break_even,
+        })
+    };
+    let recorded = status.recorded.as_ref();
     json!({
         "schema": "deadweight/mcp-status/1",
-        "provenance": { "calls": "WITNESSED" },
+        "provenance": { "calls": "WITNESSED", "listings": "ESTIMATED" },
         "ledger": status.ledger.as_ref().map(|file| file.display().to_string()),
         "days": status.days,
-        "totals": status.recorded.as_ref().map(|(totals, _)| sums(totals)),
-        "tools": status.recorded.as_ref().map(|(_, all)| all.iter().map(usage).collect::<Vec<_>>()),
+        "listings": recorded.map(|all| all.listings.iter().map(listing).collect::<Vec<_>>()),
+        "totals": recorded.map(|all| sums(&all.totals)),
+        "tools": recorded.map(|all| all.usage.iter().map(usage).collect::<Vec<_>>()),
     })
 }

@@ -1,0 +1,157 @@
+//! What is recorded while servers are served: calls as they end, and what clients are listed.
+
+use super::explain;
+use crate::exit;
+use deadweight_footprint::catalogue::Saving;
+use deadweight_mcp::surface::{Decision, Surface};
+use deadweight_mcp::{Called, Doing, Outcome};
+use deadweight_store::{self as store, Kind, Listing, Place, Recorder};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long the ledger may take to write its last lines.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// The record of one process; of nothing where the ledger is off.
+pub(super) struct Record {
+    recorder: Option<Arc<Recorder>>,
+    session: String,
+    entry: String,
+    /// Lists that are being priced, apart from what is served meanwhile.
+    pricing: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Record {
+    /// Begins to record.
+    pub(super) fn start(place: &Place, entry: &str) -> Self {
+        let recorder = match place {
+            Place::Off => None,
+            Place::File(file) => Some(Arc::new(Recorder::start(file.clone(), |error| {
+                let file = error.file.display();
+                exit::warn(&format!("calls are not recorded: {error}, {file}; {}", error.remedy()));
+            }))),
+        };
+        Self {
+            recorder,
+            session: format!("{:x}-{:x}", std::process::id(), now_ms()),
+            entry: entry.to_owned(),
+            pricing: Mutex::default(),
+        }
+    }
+
+    /// A call is over.
+    pub(super) fn called(&self, called: Called) {
+        if let Some(recorder) = &self.recorder {
+            recorder.record(line(called, &self.session));
+        }
+    }
+
+    /// It was decided what a client is listed.
+    pub(super) fn listed(&self, surface: &Arc<Surface>) {
+        let Some(recorder) = self.recorder.clone() else { return };
+        let (surface, entry) = (Arc::clone(surface), self.entry.clone());
+        let pricing = std::thread::Builder::new().name("pricing".to_owned()).spawn(move || {
+            rows(&surface, &entry).into_iter().for_each(|row| recorder.listed(row));
+        });
+        let mut all = self.pricing.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|one| !one.is_finished());
+        all.extend(pricing);
+    }
+
+    /// Writes what is still to be written.
+    pub(super) fn end(&self) {
+        let Some(recorder) = &self.recorder else { return };
+        let pricing = std::mem::take(&mut *self.pricing.lock().unwrap_or_else(PoisonError::into_inner));
+        for one in pricing {
+            let _ = one.join();
+        }
+        recorder.flush(LAST_LINES);
+        let dropped = recorder.recorded().dropped;
+        if dropped > 0 {
+            exit::warn(&format!("{dropped} lines of the ledger were not written"));
+        }
+    }
+}
+
+/// What the ledger has of a call.
+fn line(called: Called, session: &str) -> store::Call {
+    let Called { work, bytes_out, took, outcome } = called;
+    store::Call {
+        at_ms: now_ms().saturating_sub(u64::try_from(took.as_millis()).unwrap_or(0)),
+        kind: match work.doing {
+            Doing::Call => Kind::Call,
+            Doing::Load => Kind::Load,
+            Doing::Search => Kind::Search,
+        },
+        server: work.server,
+        tool: work.tool,
+        client: work.client,
+        session: session.to_owned(),
+        bytes_in: work.bytes_in,
+        bytes_out,
+        duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        outcome: match outcome {
+            Outcome::Ok => store::Outcome::Ok,
+            Outcome::ToolError => store::Outcome::ToolError,
+            Outcome::RpcError => store::Outcome::RpcError,
+            Outcome::Refused => store::Outcome::Refused,
+            Outcome::Cancelled => store::Outcome::Cancelled,
+            Outcome::Crashed => store::Outcome::Crashed,
+        },
+        loaded: work.loaded || !work.deferred,
+        surface: work.shape.name().to_owned(),
+    }
+}
+
+/// What the ledger has of a list: a row for each server that listed something, and one for all together where there are
+/// several behind one entry.
+fn rows(surface: &Surface, entry: &str) -> Vec<Listing> {
+    let Ok((all, servers)) = explain::price(surface) else { return Vec::new() };
+    let decisions = surface.decisions();
+    let listed = |(decision, _): &(&Decision, &Saving)| decision.before.tools > 0;
+    let mut rows: Vec<Listing> = decisions
+        .iter()
+        .zip(&servers)
+        .filter(listed)
+        .map(|(decision, saving)| Listing {
+            server: decision.server.clone(),
+            deferred: decision.deferred,
+            why: decision.why.text(),
+            tools: decision.before.tools,
+            ..row(surface, entry, saving)
+        })
+        .collect();
+    if surface.is_aggregate() && !rows.is_empty() {
+        let tools = rows.iter().map(|row| row.tools).sum();
+        let deferred = rows.iter().any(|row| row.deferred);
+        rows.push(Listing { tools, deferred, ..row(surface, entry, &all) });
+    }
+    rows
+}
+
+fn row(surface: &Surface, entry: &str, saving: &Saving) -> Listing {
+    Listing {
+        entry: entry.to_owned(),
+        server: String::new(),
+        client: surface.client().name.clone(),
+        at_ms: now_ms(),
+        surface: surface.shape().name().to_owned(),
+        deferred: false,
+        why: String::new(),
+        tools: 0,
+        estimator: saving.basis.estimator.to_string(),
+        before_tokens: saving.before.tokens.get(),
+        after_tokens: saving.after.tokens.get(),
+        own_tokens: saving.own.tokens.get(),
+        gross_tokens: saving.gross.tokens,
+        net_tokens: saving.net.tokens,
+        load_tokens: saving.load.tokens.get(),
+        break_even: saving.break_even,
+    }
+}
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
