@@ -5,8 +5,8 @@
 use bytes::Bytes;
 use deadweight_lock::{Lock, Marks, NameRule, PolicyKind, ServerEntry, ToolEntry, ToolKey, ToolPrice};
 use deadweight_mcp::surface::{
-    Access, Choice, Client, Input, Kept, Own, PinSource, ServerTools, Settings, Shape, Surface, Target,
-    ToolState, ToolWhy, Trust, Warning, Why, size, stub,
+    Access, Choice, Client, Input, Kept, Optimistic, Own, PinSource, Prepared, ServerTools, Settings, Shape,
+    Surface, Target, ToolState, ToolWhy, Trust, Warning, Why, size, stub,
 };
 use deadweight_wire::json::Parser;
 use proptest::prelude::*;
@@ -130,6 +130,23 @@ fn a_large_server_is_stubs_and_one_loader() {
         assert_eq!(surface.find(other), None, "{other}");
     }
     assert_eq!(surface.near("tool-33").first().map(String::as_str), Some("tool_3"));
+}
+
+#[test]
+fn a_client_that_closes_schemas_is_given_an_envelope_and_it_is_opened() {
+    let mut case = Case::one(big_server()).with(|settings| settings.optimistic = Optimistic::All);
+    case.client = Client::new("opencode", "1.18.33");
+    let surface = case.surface();
+    let schema = &list(&surface)[1]["inputSchema"];
+    assert_eq!(schema["properties"]["arguments"]["additionalProperties"], true);
+    let Some(Target::Tool(tool)) = surface.resolve("tool_1") else { panic!("it is not found") };
+    let prepared = surface.prepare(tool, Some(br#"{"arguments":{"very_secret_property": "a" }}"#), false);
+    assert_eq!(
+        prepared,
+        Prepared::Run { arguments: Some(Bytes::from_static(br#"{"very_secret_property": "a" }"#)) }
+    );
+    let plain = br#"{"very_secret_property":"a"}"#;
+    assert_eq!(surface.prepare(tool, Some(plain), false), Prepared::Run { arguments: None });
 }
 
 #[test]

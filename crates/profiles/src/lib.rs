@@ -8,8 +8,8 @@ pub mod memory;
 mod types;
 
 pub use types::{
-    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Profile,
-    Root, StandingKind,
+    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Placeholder,
+    Profile, Root, StandingKind,
 };
 
 /// Every profile, the most common agents first.
@@ -34,8 +34,11 @@ pub fn by_id(id: &str) -> Option<&'static Profile> {
 /// The input schema that a tool without its schema is shown with to an agent of which nothing else is known. Anthropic
 /// wants an object without combinators, OpenAI's validators want `properties`, and libraries that close a schema which
 /// does not say whether it is open leave this one as it is.
-pub const PLACEHOLDER: Fact<&str> = Fact {
-    value: r#"{"type":"object","properties":{},"additionalProperties":true}"#,
+pub const PLACEHOLDER: Fact<Placeholder> = Fact {
+    value: Placeholder {
+        schema: r#"{"type":"object","properties":{},"additionalProperties":true}"#,
+        envelope: None,
+    },
     date: "2026-11",
     source: "the providers' documented tool formats, and what the AI SDK does to schemas",
 };

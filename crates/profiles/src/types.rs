@@ -48,7 +48,7 @@ pub struct Profile {
     /// The input schema that a tool without its schema is shown with, so that what the agent makes of it is accepted
     /// by its provider and does not tell the model that the tool takes no arguments; [`PLACEHOLDER`](crate::PLACEHOLDER)
     /// where nothing else is known.
-    pub placeholder: Option<Fact<&'static str>>,
+    pub placeholder: Option<Fact<Placeholder>>,
     /// Where it keeps its MCP servers.
     pub configs: &'static [Fact<ConfigFile>],
     /// Names of the memory files it reads.
@@ -199,4 +199,14 @@ pub enum ConfigFormat {
     Jsonc,
     /// TOML.
     Toml,
+}
+
+/// What stands for the input schema of a tool that is listed without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placeholder {
+    /// The JSON text.
+    pub schema: &'static str,
+    /// The property in which a model that knows no other puts the tool's arguments; `None` when it writes them as they
+    /// are.
+    pub envelope: Option<&'static str>,
 }

@@ -191,26 +191,30 @@ impl Surface {
 
 /// The arguments within the arguments.
 fn inner(root: Value<'_, '_>) -> Result<Bytes, &'static str> {
-    const NOT_AN_OBJECT: &str = " Its `arguments` are no object.";
     let Some(value) = root.get("arguments") else {
         let others = root.entries().any(|entry| !entry.key.is_str("name"));
         return if others { Err(" It has no `arguments`.") } else { Ok(Bytes::from_static(b"{}")) };
     };
+    object(value).ok_or(" Its `arguments` are no object.")
+}
+
+/// The object that a value is, or that its text spells; an empty one for nothing at all.
+pub(super) fn object(value: Value<'_, '_>) -> Option<Bytes> {
     match value.kind() {
-        Kind::Object => Ok(Bytes::copy_from_slice(value.raw().as_bytes())),
-        Kind::Null => Ok(Bytes::from_static(b"{}")),
+        Kind::Object => Some(Bytes::copy_from_slice(value.raw().as_bytes())),
+        Kind::Null => Some(Bytes::from_static(b"{}")),
         Kind::String if !value.has_lone_surrogate() => {
             let text = value.as_str().unwrap_or_default();
             let text = text.trim();
             if text.is_empty() {
-                return Ok(Bytes::from_static(b"{}"));
+                return Some(Bytes::from_static(b"{}"));
             }
             let object = Parser::new().scope(text.as_bytes(), |document| {
                 document.is_ok_and(|document| document.root().kind() == Kind::Object)
             });
-            if object { Ok(Bytes::copy_from_slice(text.as_bytes())) } else { Err(NOT_AN_OBJECT) }
+            object.then(|| Bytes::copy_from_slice(text.as_bytes()))
         }
-        _ => Err(NOT_AN_OBJECT),
+        _ => None,
     }
 }
 

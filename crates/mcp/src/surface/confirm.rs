@@ -1,5 +1,6 @@
 //! Whether a call of a tool runs whose schema the model may not have seen.
 
+use super::envelope::open;
 use super::known::Known;
 use super::reply::{Reply, short};
 use super::settings::Optimistic;
@@ -31,7 +32,12 @@ impl Surface {
     pub fn prepare(&self, tool: ToolIx, arguments: Option<&[u8]>, loaded: bool) -> Prepared {
         let Some(tool) = self.tool(tool) else { return Prepared::Run { arguments: None } };
         let known = Known::of(&tool.full);
+        let envelope = self.client().envelope();
+        let opened =
+            envelope.zip(arguments).and_then(|(envelope, given)| open(given, envelope, known.schema()));
+        let arguments = opened.as_deref().or(arguments);
         let coerced = known.schema().zip(arguments).and_then(|(schema, given)| schema.coerce(given));
+        let coerced = coerced.or_else(|| opened.clone());
         if loaded {
             return Prepared::Run { arguments: coerced };
         }

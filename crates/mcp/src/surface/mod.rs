@@ -8,6 +8,7 @@ mod coerce;
 mod confirm;
 mod cost;
 mod decision;
+mod envelope;
 mod headers;
 mod known;
 mod list;

@@ -1,7 +1,7 @@
 //! What a person asked for: the settings of a surface, read from flags, environment and files elsewhere.
 
 use super::pins::Pins;
-use deadweight_profiles::{PLACEHOLDER, Profile};
+use deadweight_profiles::{PLACEHOLDER, Placeholder, Profile};
 
 /// The settings that decide what is listed and how calls are taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,6 +161,15 @@ impl Client {
 
     /// The input schema that its stubs have, as JSON text.
     pub fn placeholder(&self) -> &'static str {
+        self.placeholder_fact().schema
+    }
+
+    /// The property of that schema in which a model puts a tool's arguments, if it has one.
+    pub fn envelope(&self) -> Option<&'static str> {
+        self.placeholder_fact().envelope
+    }
+
+    fn placeholder_fact(&self) -> Placeholder {
         self.profile.and_then(|profile| profile.placeholder).unwrap_or(PLACEHOLDER).value
     }
 

@@ -2,8 +2,8 @@
 
 use super::{announced, captured, measured};
 use crate::types::{
-    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Profile,
-    Root, StandingKind,
+    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Placeholder,
+    Profile, Root, StandingKind,
 };
 
 const DOCUMENTS: &str = "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md";
@@ -58,7 +58,7 @@ pub(crate) const GEMINI_CLI: Profile = Profile {
     client_names: &[announced("gemini-cli-mcp-client")],
     placeholder: Some(Fact {
         // It speaks to Gemini alone, some versions of which refuse an object whose `properties` are empty.
-        value: r#"{"type":"object","additionalProperties":true}"#,
+        value: Placeholder { schema: r#"{"type":"object","additionalProperties":true}"#, envelope: None },
         date: "2026-11",
         source: "issue threads on Gemini's function declarations",
     }),

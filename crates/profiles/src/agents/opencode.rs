@@ -2,7 +2,7 @@
 
 use super::{announced, captured, measured};
 use crate::types::{
-    ConfigFile, ConfigFormat, Fact, Header, NameLimit, NameLimitEffect, Naming, Profile, Root,
+    ConfigFile, ConfigFormat, Fact, Header, NameLimit, NameLimitEffect, Naming, Placeholder, Profile, Root,
 };
 
 pub(crate) const OPENCODE: Profile = Profile {
@@ -64,7 +64,16 @@ pub(crate) const OPENCODE: Profile = Profile {
     paging: None,
     list_changed: Some(measured(true)),
     client_names: &[announced("opencode")],
-    placeholder: None,
+    placeholder: Some(Fact {
+        // It closes every schema of a server's tool (`additionalProperties: false`), open ones too, so that one without
+        // properties would say that there are no arguments.
+        value: Placeholder {
+            schema: r#"{"type":"object","properties":{"arguments":{"type":"object","properties":{},"additionalProperties":true}}}"#,
+            envelope: Some("arguments"),
+        },
+        date: "2026-11-30",
+        source: "the code of opencode 1.18.33, where it makes its own tools of a server's",
+    }),
     configs: &[
         Fact {
             value: ConfigFile {
