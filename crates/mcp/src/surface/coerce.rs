@@ -14,8 +14,8 @@ use deadweight_wire::splice::Edits;
 use jsonschema::Draft;
 use serde_json::Value as Json;
 
-/// How often the text of a string may hold strings in its turn.
-const ROUNDS: usize = 4;
+/// How often the text of a string may hold strings in its turn. Each time its escapes double, so no text goes deeper.
+const ROUNDS: usize = 32;
 
 /// How many steps are taken for one call. A schema or arguments that want more are left alone.
 const STEPS: usize = 300_000;
