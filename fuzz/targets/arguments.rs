@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use deadweight_mcp::surface::{
-    Choice, Client, Input, Kept, Optimistic, Prepared, Results, ServerTools, Settings, Surface, Target, ToolState,
+    Choice, Client, Input, Kept, Optimistic, Prepared, Results, ServerTools, Settings, Surface, Target,
+    ToolState,
 };
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -17,7 +18,8 @@ use serde_json::Value;
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let (schema, arguments) = text.split_once('\n').unwrap_or((text, "{}"));
-    let definition = format!(r#"{{"name":"t","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}}"#);
+    let definition =
+        format!(r#"{{"name":"t","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}}"#);
     if serde_json::from_str::<Value>(schema).is_err() {
         return;
     }
