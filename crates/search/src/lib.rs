@@ -30,12 +30,14 @@ mod numbers;
 mod rank;
 mod request;
 mod score;
+mod second;
 mod tool;
 mod weights;
 mod words;
 
-pub use answer::{Answer, Hit, Reason, Second};
+pub use answer::{Answer, Hit, Reason};
 pub use index::Index;
 pub use near::Near;
+pub use second::Second;
 pub use tool::{Argument, Field, Tool};
 pub use weights::Weights;

@@ -4,10 +4,10 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use crate::answer::Second;
 use crate::index::{Entry, Index, Slot, Term};
 use crate::request::Request;
 use crate::score::{Scale, Scores};
+use crate::second::Opinion;
 
 /// How many tools are looked at closely.
 const CLOSE: usize = 150;
@@ -30,11 +30,11 @@ pub(crate) fn candidates<'i>(
     request: &Request,
     scale: &Scale,
     scores: &Scores,
-    second: Option<&Second<'_>>,
+    opinion: Option<&Opinion<'_>>,
 ) -> Vec<Candidate<'i>> {
     let said = Said::new(request);
     let weights = &index.weights;
-    let mut candidates: Vec<Candidate<'i>> = chosen(index, scores, second)
+    let mut candidates: Vec<Candidate<'i>> = chosen(index, scores, opinion)
         .into_iter()
         .map(|(words, slot, entry)| {
             let shares: Vec<f32> =
@@ -51,15 +51,19 @@ pub(crate) fn candidates<'i>(
             Candidate { slot, entry, score, shares, name_said, server_said }
         })
         .collect();
-    if let Some(second) = second {
-        blend(index, &mut candidates, second);
+    if let Some(opinion) = opinion {
+        blend(&mut candidates, opinion);
     }
     candidates.sort_by(|a, b| order((a.score, a.entry), (b.score, b.entry)));
     candidates
 }
 
 /// The best by words, and the best of the second opinion.
-fn chosen<'i>(index: &'i Index, scores: &Scores, second: Option<&Second<'_>>) -> Vec<(f32, Slot, &'i Entry)> {
+fn chosen<'i>(
+    index: &'i Index,
+    scores: &Scores,
+    opinion: Option<&Opinion<'_>>,
+) -> Vec<(f32, Slot, &'i Entry)> {
     let mut chosen: Vec<(f32, Slot, &Entry)> = index
         .entries()
         .map(|(slot, entry)| (scores.of(index, slot, entry), slot, entry))
@@ -67,14 +71,10 @@ fn chosen<'i>(index: &'i Index, scores: &Scores, second: Option<&Second<'_>>) ->
         .collect();
     let by_score = |a: &(f32, Slot, &Entry), b: &(f32, Slot, &Entry)| order((a.0, a.2), (b.0, b.2));
     best(&mut chosen, by_score);
-    if let Some(second) = second {
-        let mut others: Vec<(f32, Slot, &Entry)> = second
-            .scores
-            .iter()
-            .filter_map(|&(id, score)| {
-                index.slot(id).and_then(|slot| Some((score, slot, index.entry(slot)?)))
-            })
-            .collect();
+    if let Some(opinion) = opinion {
+        let mut others: Vec<(f32, Slot, &Entry)> =
+            index.entries().map(|(slot, entry)| (opinion.score(slot), slot, entry)).collect();
+        others.retain(|(score, ..)| *score > 0.0);
         best(&mut others, by_score);
         for (_, slot, entry) in others {
             if !chosen.iter().any(|(_, known, _)| *known == slot) {
@@ -97,27 +97,22 @@ fn order(a: (f32, &Entry), b: (f32, &Entry)) -> Ordering {
     b.0.total_cmp(&a.0).then_with(|| a.1.id.cmp(&b.1.id))
 }
 
-/// Mixes a second opinion in: both are brought to the scale of 0 (as good as any) to 1 (the best).
-fn blend(index: &Index, candidates: &mut [Candidate<'_>], second: &Second<'_>) {
-    let known: HashMap<Slot, f32> =
-        second.scores.iter().filter_map(|&(id, score)| Some((index.slot(id)?, score))).collect();
-    let top = known.values().copied().fold(f32::MIN, f32::max);
-    let mut sorted: Vec<f32> = known.values().copied().collect();
-    sorted.sort_by(f32::total_cmp);
-    let usual = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
-    let span = (top - usual).max(f32::EPSILON);
-    let lexical = candidates.iter().map(|candidate| candidate.score).fold(f32::EPSILON, f32::max);
+/// Mixes a second opinion in, on the scale of the best by words.
+fn blend(candidates: &mut [Candidate<'_>], opinion: &Opinion<'_>) {
+    let best = candidates.iter().map(|candidate| candidate.score).fold(f32::EPSILON, f32::max);
     for candidate in candidates {
-        let other = known.get(&candidate.slot).map_or(0.0, |score| ((score - usual) / span).max(0.0));
-        candidate.score = (1.0 - second.share) * candidate.score + second.share * other * lexical;
+        let other = opinion.score(candidate.slot);
+        candidate.score = (1.0 - opinion.share) * candidate.score + opinion.share * other * best;
     }
 }
 
-/// Puts candidates in the order in which they are shown: a word that an earlier one has answered counts less.
+/// Puts candidates in the order in which they are shown: a word that an earlier one has answered counts less. `words` is
+/// what all words count in the score.
 pub(crate) fn ordered<'i>(
     index: &Index,
     request: &Request,
     mut candidates: Vec<Candidate<'i>>,
+    words: f32,
     limit: usize,
 ) -> Vec<Candidate<'i>> {
     let mut open = vec![1.0_f32; request.concepts.len()];
@@ -126,7 +121,7 @@ pub(crate) fn ordered<'i>(
         let score = |candidate: &Candidate<'_>| {
             let answered: f32 =
                 candidate.shares.iter().zip(&open).map(|(share, open)| share * (1.0 - open)).sum();
-            candidate.score - answered
+            candidate.score - words * answered
         };
         let best = candidates
             .iter()

@@ -15,6 +15,40 @@ pub struct Tool {
     pub arguments: Vec<Argument>,
 }
 
+impl Tool {
+    /// What a model of meaning should read of a tool: the name with the description's first sentence, and all but what
+    /// is said of arguments. One vector between the two finds more than either alone.
+    #[must_use]
+    pub fn texts(&self) -> [String; 2] {
+        let name = spaced(&self.name);
+        let first = self.description.split(". ").next().unwrap_or_default();
+        let arguments: Vec<String> = self.arguments.iter().map(|argument| spaced(&argument.name)).collect();
+        [
+            format!("{name}: {first}"),
+            format!("{} {name}: {} {}", spaced(&self.server), self.description, arguments.join(", ")),
+        ]
+    }
+}
+
+/// A name with spaces where it joins words (`read_file`, `readFile`).
+fn spaced(name: &str) -> String {
+    let mut spaced = String::with_capacity(name.len() + 8);
+    let mut after_small = false;
+    for char in name.chars() {
+        if matches!(char, '_' | '-' | '.' | '/') {
+            spaced.push(' ');
+            after_small = false;
+            continue;
+        }
+        if after_small && char.is_uppercase() {
+            spaced.push(' ');
+        }
+        after_small = char.is_lowercase();
+        spaced.push(char);
+    }
+    spaced
+}
+
 /// An argument of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Argument {

@@ -197,21 +197,57 @@ fn near_names_are_suggested() {
 fn a_second_opinion_is_mixed_in() {
     let index = office();
     let alone = index.search("read a file", 3);
-    let opinion = [
-        ("images:generate_picture", 0.9_f32),
-        ("files:readFile", 0.2),
-        ("mail:search_inbox", 0.1),
-        ("gone", 5.0),
-    ];
-    let with = |share: f32| index.search_with("read a file", 3, Some(&Second { scores: &opinion, share }));
+    let ids = ["images:generate_picture", "files:readFile", "mail:search_inbox", "gone"];
+    let fits = [0.9, 0.9, 0.2, 0.2, 0.1, 0.1, 5.0, 5.0];
+    assert_eq!(index.parts(" read a file "), ["read a file", "read a file"]);
+    let with =
+        |share: f32| index.search_with("read a file", 3, Some(&Second { ids: &ids, fits: &fits, share }));
     assert_eq!(with(0.0).hits[0], alone.hits[0]);
     assert_eq!(with(1.0).hits[0].id, "images:generate_picture");
     assert!(with(1.0).hits[0].reasons.is_empty());
     assert_eq!(with(0.3).hits[0].id, "files:readFile");
     assert!(with(0.3).hits.iter().any(|hit| hit.id == "images:generate_picture"));
+}
+
+#[test]
+fn a_second_opinion_without_sense_changes_nothing_or_harms_nobody() {
+    let index = office();
+    let alone = index.search("read a file", 3);
+    let ids = ["files:readFile", "mail:search_inbox"];
+    for (ids, fits) in [(&ids[..], &[][..]), (&[], &[0.5]), (&["gone"], &[0.5]), (&ids, &[0.5])] {
+        assert_eq!(index.search_with("read a file", 3, Some(&Second { ids, fits, share: 0.5 })), alone);
+    }
+    for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN] {
+        for share in [0.5, odd] {
+            let answer =
+                index.search_with("read a file", 3, Some(&Second { ids: &ids, fits: &[odd, 0.3], share }));
+            assert!(
+                answer.confidence.is_finite() && answer.hits.iter().all(|hit| !hit.score.is_nan()),
+                "{odd}"
+            );
+        }
+    }
+}
+
+#[test]
+fn each_intent_has_its_own_opinion() {
+    let index = office();
+    let request = "Read a file. Then draw me a picture of it";
+    assert_eq!(index.parts(request).len(), 3);
+    let ids = ["images:generate_picture", "mail:search_inbox", "files:readFile"];
+    // As a whole nothing fits, but each intent has its tool.
+    let fits = [0.1, 0.0, 0.8, 0.1, 0.0, 0.0, 0.1, 0.8, 0.0];
+    let hits = index.search_with(request, 2, Some(&Second { ids: &ids, fits: &fits, share: 1.0 })).hits;
+    let found: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
+    assert_eq!(found, ["files:readFile", "images:generate_picture"]);
+}
+
+#[test]
+fn a_model_of_meaning_reads_names_as_words() {
+    let tool = tool("fileServer", "read_file", "Reads it. All of it.", &[("maxBytes", "how much")]);
     assert_eq!(
-        index.search_with("read a file", 3, Some(&Second { scores: &[], share: 0.5 })).hits[0].id,
-        "files:readFile"
+        tool.texts(),
+        ["read file: Reads it", "file Server read file: Reads it. All of it. max Bytes"]
     );
 }
 

@@ -5,6 +5,7 @@
 
 use deadweight_search::{Answer, Index};
 
+use crate::finder::{Finder, InSet};
 use crate::sets::Set;
 use crate::verdict;
 
@@ -19,28 +20,32 @@ struct Confidences {
     elsewhere: Vec<f32>,
 }
 
-pub(crate) fn run(sets: &[Set]) -> bool {
+pub(crate) fn run(sets: &[Set], finder: &Finder) -> bool {
     let mut found = Confidences::default();
     for set in sets {
         let mut index = set.index();
+        let own = finder.of(set);
         for request in &set.requests {
-            found.answerable.push(confidence(&index, &request.text));
+            found.answerable.push(confidence(&own, &index, &request.text));
             for id in &request.gold {
                 index.remove(id);
             }
-            found.removed.push(confidence(&index, &request.text));
+            found.removed.push(confidence(&own, &index, &request.text));
             for tool in set.tools.iter().filter(|tool| request.gold.contains(&tool.id)) {
                 index.add(tool);
             }
         }
         // Two sets that share a catalogue are no strangers to each other.
         for other in sets.iter().filter(|other| other.tools != set.tools) {
-            found.elsewhere.extend(other.requests.iter().map(|request| confidence(&index, &request.text)));
+            found
+                .elsewhere
+                .extend(other.requests.iter().map(|request| confidence(&own, &index, &request.text)));
         }
     }
     println!(
-        "abstention: wrong for {} requests asked of their own catalogue; right for the same without the right tools, and \
+        "{}: abstention: wrong for {} requests asked of their own catalogue; right for the same without the right tools, and \
          for {} asked of another set's catalogue",
+        finder.name(),
         found.answerable.len(),
         found.elsewhere.len()
     );
@@ -79,6 +84,6 @@ fn below<'c>(confidences: impl IntoIterator<Item = &'c f32>, threshold: f32) -> 
     crate::sets::mean(confidences.into_iter().map(|confidence| f64::from(u8::from(*confidence < threshold))))
 }
 
-fn confidence(index: &Index, request: &str) -> f32 {
-    index.search(request, 5).confidence
+fn confidence(finder: &InSet<'_>, index: &Index, request: &str) -> f32 {
+    finder.search(index, request, 5).confidence
 }

@@ -1,5 +1,5 @@
 //! How well tools are found, and how fast: recall and mean reciprocal rank on public sets of requests, the curve of
-//! abstention, and time and memory at 10,000 tools. Run by `cargo xtask bench search`; `--check` fails when a bar is
+//! abstention, and time and memory at 10,000 tools; by words, and with the model that `DEADWEIGHT_MODEL` names. Run by `cargo xtask bench search`; `--check` fails when a bar is
 //! missed.
 
 #![allow(
@@ -12,8 +12,11 @@
 mod sets;
 
 mod abstention;
+mod finder;
 mod recall;
 mod speed;
+
+use finder::Finder;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -26,8 +29,10 @@ fn main() {
     let mut held = true;
     match sets::read() {
         Some(sets) => {
-            held &= recall::run(&sets);
-            held &= abstention::run(&sets);
+            for finder in std::iter::once(Finder::words()).chain(Finder::with_model(&sets)) {
+                held &= recall::run(&sets, &finder);
+                held &= abstention::run(&sets, &finder);
+            }
         }
         None => println!(
             "the sets of requests are not there ({}): recall is not measured",

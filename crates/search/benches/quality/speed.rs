@@ -4,7 +4,8 @@ use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use deadweight_search::{Argument, Index, Tool};
+use deadweight_embed::Vector;
+use deadweight_search::{Argument, Index, Second, Tool};
 
 use crate::verdict;
 
@@ -65,7 +66,36 @@ pub(crate) fn run() -> bool {
     }
     println!("  {:20} {:>9.2} ms", "searched in, p50", millis(at(0.5)));
     println!("  {:20} {:>9.2} ms   ({} tools)", "one server replaced", millis(replaced), server.len());
+    with_vectors(&mut dice, &index, &tools, &requests);
     held
+}
+
+/// What a second opinion costs beside the words: cosines with all tools for each part of a request, mixed in.
+fn with_vectors(dice: &mut Dice, index: &Index, tools: &[Tool], requests: &[String]) {
+    let mut vector = || Vector::new(&(0..384).map(|_| dice.below(2001) as f32 - 1000.0).collect::<Vec<_>>());
+    let before = resident();
+    let vectors: Vec<Vector> = tools.iter().map(|_| vector()).collect();
+    let memory = resident().saturating_sub(before);
+    let parts: Vec<Vector> = (0..16).map(|_| vector()).collect();
+    let ids: Vec<&str> = tools.iter().map(|tool| tool.id.as_str()).collect();
+    let mut times: Vec<Duration> = requests
+        .iter()
+        .take(500)
+        .map(|request| {
+            let start = Instant::now();
+            let parts = &parts[..index.parts(request).len()];
+            let fits: Vec<f32> =
+                vectors.iter().flat_map(|vector| parts.iter().map(|part| part.cosine(vector))).collect();
+            let second = Second { ids: &ids, fits: &fits, share: Second::SHARE };
+            black_box(index.search_with(request, 10, Some(&second)));
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    println!("  with vectors of 384 numbers, the request's own vectors not counted:");
+    println!("  {:20} {:>9.2} MiB", "memory of vectors", mebibytes(memory));
+    println!("  {:20} {:>9.2} ms", "searched in, p50", millis(times[times.len() / 2]));
+    println!("  {:20} {:>9.2} ms", "searched in, p99", millis(times[times.len() * 99 / 100]));
 }
 
 /// Builds the index, and says how long each piece took: the best of several runs is taken piece by piece, so that what

@@ -15,6 +15,10 @@ pub const NAMES: [&str; 4] = ["mcpproxy-d1", "livemcpbench-steps", "livemcpbench
 pub const LEAST: [f64; 4] = [0.78, 0.71, 0.35, 0.64];
 pub const LEAST_MEAN: f64 = 0.69;
 
+/// The same where a model of meaning has its say.
+pub const LEAST_WITH_MODEL: [f64; 4] = [0.8, 0.81, 0.44, 0.67];
+pub const LEAST_MEAN_WITH_MODEL: f64 = 0.75;
+
 /// One set.
 pub struct Set {
     pub name: &'static str,
