@@ -104,17 +104,26 @@ pub(crate) async fn run(
         to_client,
         started: Instant::now(),
     };
+    // Made anew only when it is another time: most messages change nothing about it.
+    let mut alarm = std::pin::pin!(sleep(Duration::ZERO));
+    let mut alarm_at = None;
     loop {
         let client_full = session.to_client.is_full();
         let servers_full = session.links.values().any(|link| link.queued() > HIGH_WATER);
-        let until = session.relay.deadline().map(|at| at.saturating_sub(session.started.elapsed()));
-        let pause = match (until, client_full || servers_full) {
-            (Some(until), true) => until.min(GLANCE),
-            (Some(until), false) => until,
-            (None, true) => GLANCE,
-            (None, false) => Duration::from_secs(3_600),
-        };
+        let full = client_full || servers_full;
+        let due = if full { Some(session.started.elapsed() + GLANCE) } else { session.relay.deadline() };
+        if alarm_at != due {
+            alarm_at = due;
+            if let Some(due) = due {
+                alarm.as_mut().reset((session.started + due).into());
+            }
+        }
+        // In no order, so that a server that floods holds up neither the client nor the time.
         tokio::select! {
+            report = reported.recv(), if !client_full => if let Some(report) = report {
+                let now = session.started.elapsed();
+                session.relay.server(now, report);
+            },
             message = client.recv(), if !servers_full => match message {
                 Some(message) => {
                     let now = session.started.elapsed();
@@ -122,11 +131,8 @@ pub(crate) async fn run(
                 }
                 None => break,
             },
-            report = reported.recv(), if !client_full => if let Some(report) = report {
-                let now = session.started.elapsed();
-                session.relay.server(now, report);
-            },
-            () = sleep(pause) => {
+            () = &mut alarm, if due.is_some() => {
+                alarm_at = None;
                 let now = session.started.elapsed();
                 session.relay.tick(now);
             }

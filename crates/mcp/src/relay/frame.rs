@@ -64,43 +64,64 @@ impl Frame {
             range.start - base..range.end - base
         };
         let slice = |value: Value<'_, '_>| bytes.slice(at(value));
-        let id = value.get("id").filter(|id| matches!(id.kind(), json::Kind::String | json::Kind::Number));
-        let shape = || NoFrame::Shape { id: id.map(slice) };
         if value.kind() != json::Kind::Object {
-            return Err(shape());
+            return Err(NoFrame::Shape { id: None });
         }
-        let (result, error) = (value.get("result"), value.get("error").filter(|error| !error.is_null()));
-        let kind = match (value.get("method").and_then(|method| method.as_str()), id) {
+        // One walk over the members each of the message and of its `params`; of equal keys the last one counts.
+        let (mut id, mut method, mut params, mut result, mut error) = (None, None, None, None, None);
+        for entry in value.entries() {
+            let place = match &*entry.key.as_str().unwrap_or_default() {
+                "id" => &mut id,
+                "method" => &mut method,
+                "params" => &mut params,
+                "result" => &mut result,
+                "error" => &mut error,
+                _ => continue,
+            };
+            *place = Some(entry.value);
+        }
+        let id = id.filter(|id| matches!(id.kind(), json::Kind::String | json::Kind::Number));
+        let error = error.filter(|error: &Value<'_, '_>| !error.is_null());
+        let kind = match (method.and_then(|method| method.as_str()), id) {
             (Some(method), Some(id)) => Kind::Request { id: slice(id), method: method.into_owned() },
             (Some(method), None) => Kind::Notification { method: method.into_owned() },
             (None, Some(id)) if result.is_some() || error.is_some() => Kind::Response { id: slice(id) },
-            _ => return Err(shape()),
+            _ => return Err(NoFrame::Shape { id: id.map(slice) }),
         };
-        let params = value.get("params");
-        let inside = |key: &str| params.and_then(|params| params.get(key));
+        let (mut name, mut uri, mut reference, mut meta) = (None, None, None, None);
+        let (mut token, mut arguments, mut request_id) = (None, None, None);
+        for entry in params.into_iter().flat_map(|params| params.entries()) {
+            let place = match &*entry.key.as_str().unwrap_or_default() {
+                "name" => &mut name,
+                "uri" => &mut uri,
+                "ref" => &mut reference,
+                "_meta" => &mut meta,
+                "progressToken" => &mut token,
+                "arguments" => &mut arguments,
+                "requestId" => &mut request_id,
+                _ => continue,
+            };
+            *place = Some(entry.value);
+        }
+        let in_reference = |key: &str| reference.and_then(|reference: Value<'_, '_>| reference.get(key));
         let text = |value: Option<Value<'_, '_>>| {
             value.and_then(|value| value.as_str()).map(|text| text.into_owned())
         };
-        let reference = inside("ref");
-        let named = inside("name").or_else(|| reference.and_then(|reference| reference.get("name")));
-        let uri = inside("uri").or_else(|| reference.and_then(|reference| reference.get("uri")));
-        let meta = inside("_meta");
-        let token = match &kind {
-            Kind::Notification { .. } => inside("progressToken"),
-            _ => meta.and_then(|meta| meta.get("progressToken")),
-        };
+        if !matches!(kind, Kind::Notification { .. }) {
+            token = meta.and_then(|meta: Value<'_, '_>| meta.get("progressToken"));
+        }
         Ok(Self {
             error: error.is_some(),
             params: params.map(at),
             result: result.map(at),
-            name: text(named),
-            named_in_ref: inside("name").is_none(),
-            uri: text(uri),
-            arguments: inside("arguments").map(at),
-            meta: meta.map(at),
+            named_in_ref: name.is_none(),
+            name: text(name.or_else(|| in_reference("name"))),
+            uri: text(uri.or_else(|| in_reference("uri"))),
+            arguments: arguments.map(at),
             token: token.map(at),
-            request_id: inside("requestId").map(at),
+            request_id: request_id.map(at),
             modern: meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion")).is_some(),
+            meta: meta.map(at),
             kind,
             bytes: bytes.clone(),
         })
@@ -244,6 +265,10 @@ impl Key {
     /// The key of a raw id.
     pub(crate) fn of(id: &[u8]) -> Self {
         let text = String::from_utf8_lossy(id);
+        // What nearly every client counts with is its own shortest form.
+        if matches!(id, [b'0'] | [b'1'..=b'9', ..]) && id.len() < 16 && id.iter().all(u8::is_ascii_digit) {
+            return Self::Number(text.into_owned());
+        }
         if let Some(inner) = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
             if inner.contains('\\') {
                 let decoded = serde_json::from_str::<String>(&text);

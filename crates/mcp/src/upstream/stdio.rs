@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 
 /// How often a process that is silent is looked after.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -155,6 +155,8 @@ impl Keeper {
     /// Reports line after line; comes back with the reason when there are no more.
     async fn read(&mut self) -> Reason {
         let mut silent_since_failure: Option<Instant> = None;
+        let mut glance = interval(GLANCE);
+        glance.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             loop {
                 match self.lines.next() {
@@ -182,7 +184,7 @@ impl Keeper {
                     }
                     Ok(_) => silent_since_failure = None,
                 },
-                () = sleep(GLANCE) => match self.group.exit() {
+                _ = glance.tick() => match self.group.exit() {
                     // A launcher may end and leave the work to what it started.
                     None | Some(Exit { code: Some(0), .. }) => {}
                     Some(exit) => {
