@@ -1,6 +1,6 @@
 //! What strings are taken for.
 
-use crate::support::{call, ran, reading};
+use crate::support::{call, ran, read, reading};
 use deadweight_mcp::surface::Prepared;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -163,6 +163,90 @@ fn pair() -> impl Strategy<Value = (Value, Value)> {
     })
 }
 
+/// Schemas of all kinds, most of them odd.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let kind =
+        prop::sample::select(vec!["integer", "number", "string", "boolean", "null", "object", "array"]);
+    let scalar = prop::sample::select(vec![
+        json!(1),
+        json!("1"),
+        json!(true),
+        json!("true"),
+        json!(null),
+        json!("null"),
+    ]);
+    let leaf = prop_oneof![
+        kind.clone().prop_map(|kind| json!({ "type": kind })),
+        prop::collection::vec(kind, 1..3).prop_map(|kinds| {
+            let mut kinds = kinds;
+            kinds.sort_unstable();
+            kinds.dedup();
+            json!({ "type": kinds })
+        }),
+        scalar.clone().prop_map(|value| json!({ "const": value })),
+        prop::collection::vec(scalar, 1..3).prop_map(|values| json!({ "enum": values })),
+        prop::sample::select(vec!["#/$defs/x", "#/$defs/y", "#", "#/$defs/x/items"])
+            .prop_map(|to| json!({ "$ref": to })),
+        any::<bool>().prop_map(Value::from),
+        Just(json!({})),
+    ];
+    leaf.prop_recursive(3, 24, 3, |inner| {
+        let many = prop::collection::vec(inner.clone(), 1..3);
+        let key = prop::sample::select(vec!["allOf", "anyOf", "oneOf", "prefixItems"]);
+        let one = prop::sample::select(vec![
+            "not",
+            "if",
+            "then",
+            "else",
+            "items",
+            "additionalProperties",
+            "contains",
+        ]);
+        let names = prop::sample::select(vec!["properties", "patternProperties", "dependentSchemas"]);
+        let merged = |parts: Vec<Value>| {
+            let mut all = json!({});
+            for part in parts {
+                for (key, value) in part.as_object().into_iter().flatten() {
+                    all[key.as_str()] = value.clone();
+                }
+            }
+            all
+        };
+        prop_oneof![
+            (key, many.clone()).prop_map(|(key, parts)| json!({ key: parts })),
+            (one, inner.clone()).prop_map(|(key, part)| json!({ key: part })),
+            (names, prop::collection::btree_map("[ab]", inner.clone(), 1..3))
+                .prop_map(|(key, parts)| json!({ key: parts })),
+            many.prop_map(merged),
+            prop::collection::vec(inner, 2..4).prop_map(merged),
+        ]
+    })
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop::sample::select(vec![
+        json!(1),
+        json!("1"),
+        json!(1.5),
+        json!("1.5"),
+        json!(true),
+        json!("true"),
+        json!(null),
+        json!("null"),
+        json!("a"),
+        json!("[]"),
+        json!("[\"1\"]"),
+        json!("{}"),
+        json!("{\"a\":\"1\"}"),
+    ]);
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("[abc]", inner, 0..3).prop_map(|members| json!(members)),
+        ]
+    })
+}
+
 /// The value with every `n`th scalar, list or object in it that is no string as its own text.
 fn stringified(value: &Value, n: &mut usize) -> Value {
     *n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -198,6 +282,27 @@ proptest! {
                 prop_assert_eq!(call(&surface, &text, false), Prepared::Run { arguments: None }, "once is enough");
             }
             Prepared::Run { arguments: None } | Prepared::Answer { .. } => {}
+        }
+    }
+
+    #[test]
+    fn what_another_reader_finds_valid_never_changes(
+        schema in any_schema(), x in any_schema(), y in any_schema(), value in any_value(),
+        draft in prop::sample::select(vec!["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#",
+            "https://json-schema.org/draft/2019-09/schema"]),
+    ) {
+        let whole = json!({"$schema": draft, "type": "object", "properties": {"a": schema}, "$defs": {"x": x, "y": y}});
+        let arguments = json!({ "a": value });
+        let surface = reading(&whole);
+        let prepared = call(&surface, &arguments.to_string(), true);
+        let reader = jsonschema::options().offline().should_validate_formats(false).build(&whole);
+        // References in circles would keep it busy for ever.
+        let checked = match call(&surface, &arguments.to_string(), false) {
+            Prepared::Answer { result } => !read(&result).0.contains("cannot be checked here"),
+            Prepared::Run { .. } => true,
+        };
+        if checked && reader.is_ok_and(|reader| reader.is_valid(&arguments)) {
+            prop_assert_eq!(prepared, Prepared::Run { arguments: None }, "{}", whole);
         }
     }
 
