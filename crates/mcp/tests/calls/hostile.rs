@@ -108,3 +108,34 @@ fn numbers_and_escapes_that_nobody_reads_are_no_crash() {
     }
     assert_eq!(ran(call(&surface, r#"{"a":123456789012345678901234567890}"#, false)), None);
 }
+
+#[test]
+fn what_is_just_within_bounds_needs_no_more_stack_than_there_is() {
+    let nested = |levels: usize, wrap: fn(Value) -> Value| {
+        (0..levels).fold(json!({"type": "object", "required": ["never"]}), |inner, _| wrap(inner))
+    };
+    let schemas = [
+        nested(96, |inner| json!({ "not": inner })),
+        nested(48, |inner| json!({"allOf": [inner]})),
+        nested(48, |inner| json!({"anyOf": [inner, {"type": "null"}]})),
+        nested(48, |inner| json!({"properties": {"a": inner}})),
+        nested(48, |inner| json!({"properties": {"a": true}, "patternProperties": {"^a": inner}})),
+        nested(32, |inner| json!({"oneOf": [{"if": true, "then": inner}], "unevaluatedProperties": false})),
+    ];
+    let mut links =
+        json!({"$ref": "#/$defs/l0", "$defs": {"l150": {"type": "object", "required": ["never"]}}});
+    for level in 0..150 {
+        links["$defs"][format!("l{level}")] = json!({"anyOf": [{"$ref": format!("#/$defs/l{}", level + 1)}]});
+    }
+    let arguments = (0..100).fold(json!({}), |inner, _| json!({ "a": inner })).to_string();
+    for schema in schemas.into_iter().chain([links]) {
+        // A worker of a server has 2 MiB.
+        let (schema, arguments) = (schema.clone(), arguments.clone());
+        let small = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+            let surface = reading(&schema);
+            call(&surface, &arguments, false);
+            call(&surface, &arguments, true);
+        });
+        small.unwrap().join().unwrap();
+    }
+}
