@@ -76,7 +76,7 @@ pub(crate) const CLAUDE_CODE: Profile = Profile {
     defers: Some(measured(true)),
     paging: Some(measured(Paging::UpTo(20))),
     list_changed: Some(measured(true)),
-    client_names: &[announced("claude-code")],
+    client_names: &[measured("claude-code")],
     placeholder: None,
     configs: &[
         Fact {

@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::{announced, captured, measured};
+use super::{captured, measured};
 use crate::types::{
     ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Profile, Root,
     StandingKind,
@@ -68,7 +68,7 @@ pub(crate) const CODEX: Profile = Profile {
     defers: None,
     paging: None,
     list_changed: Some(measured(false)),
-    client_names: &[announced("codex-mcp-client")],
+    client_names: &[measured("codex-mcp-client")],
     placeholder: None,
     configs: &[Fact {
         value: ConfigFile {

@@ -55,7 +55,7 @@ pub(crate) const GEMINI_CLI: Profile = Profile {
     defers: Some(measured(false)),
     paging: Some(measured(Paging::UpTo(1))),
     list_changed: Some(measured(true)),
-    client_names: &[announced("gemini-cli-mcp-client")],
+    client_names: &[measured("gemini-cli-mcp-client")],
     placeholder: Some(Fact {
         // It speaks to Gemini alone, some versions of which refuse an object whose `properties` are empty.
         value: Placeholder { schema: r#"{"type":"object","additionalProperties":true}"#, envelope: None },

@@ -1,6 +1,6 @@
 //! opencode.
 
-use super::{announced, captured, measured};
+use super::{captured, measured};
 use crate::types::{
     ConfigFile, ConfigFormat, Fact, Header, NameLimit, NameLimitEffect, Naming, Placeholder, Profile, Root,
 };
@@ -63,7 +63,7 @@ pub(crate) const OPENCODE: Profile = Profile {
     defers: Some(measured(false)),
     paging: None,
     list_changed: Some(measured(true)),
-    client_names: &[announced("opencode")],
+    client_names: &[measured("opencode")],
     placeholder: Some(Fact {
         // It closes every schema of a server's tool (`additionalProperties: false`), open ones too, so that one without
         // properties would say that there are no arguments.
