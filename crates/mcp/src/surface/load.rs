@@ -72,7 +72,7 @@ impl Surface {
             }
         };
         if asked.tools.is_empty() && asked.servers.is_empty() && asked.query.is_none() {
-            return Loaded { result: self.listing(), tools: Vec::new() };
+            return Loaded { result: self.listing(""), tools: Vec::new() };
         }
         let mut gathered = Gathered::default();
         for name in &asked.tools {
@@ -204,9 +204,9 @@ impl Surface {
         Loaded { result, tools }
     }
 
-    /// The names of all tools that can be called, by server.
-    pub(super) fn listing(&self) -> Bytes {
-        let mut reply = Reply::default();
+    /// The names of all tools that can be called, by server, below a line that says why.
+    pub(super) fn listing(&self, why: &str) -> Bytes {
+        let mut reply = Reply::of(why);
         let labels: Vec<&str> = self.servers().map(|(label, _)| label).collect();
         let share = LISTING_BYTES / labels.len().max(1);
         for (server, label) in labels.iter().enumerate() {
@@ -218,8 +218,8 @@ impl Surface {
             let label = short(label, 120);
             reply.line().push(&format!("{label}: {}", names(tools, share)));
         }
-        if reply.len() == 0 {
-            reply.push("There are no tools.");
+        if !self.all().any(|(_, tool)| callable(tool)) {
+            reply.line().push("There are no tools.");
         } else {
             reply.line().push(&self.load_usage());
         }

@@ -34,7 +34,7 @@ impl Surface {
                 return Reply::of(&format!("`{name}` takes {{\"query\": …}}: in words, what is to be done."))
                     .error();
             }
-            return self.listing();
+            return self.listing("");
         }
         let limit = match value.get("limit") {
             Some(Json::Number(number)) => number.as_u64(),
@@ -76,10 +76,11 @@ impl Surface {
             } else {
                 near
             };
+            let none = format!("No tool seems to do this: {}.", short(query, 120));
             if nearest.is_empty() {
-                return self.listing();
+                return self.listing(&format!("{none} There are:"));
             }
-            reply.push(&format!("No tool seems to do this: {}.", short(query, 120)));
+            reply.push(&none);
             reply.line().push("The nearest, which may be of no use: ").push(&names(nearest, 1_000)).push(".");
         } else {
             for hit in hits {
