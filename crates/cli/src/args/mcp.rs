@@ -293,7 +293,7 @@ the server's own command; the entry keeps its name, and with it every rule about
   deadweight mcp --name github -- npx -y @modelcontextprotocol/server-github
   deadweight mcp --name docs --url https://mcp.example.com/mcp
 
-Many servers behind one entry; their tools are called server_tool:
+Many servers behind one entry; their tools are called server__tool:
   deadweight mcp --config servers.json
 
 What is listed (--surface):

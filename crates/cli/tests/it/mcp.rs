@@ -297,3 +297,66 @@ fn calls_are_recorded_and_nothing_of_what_they_said() {
     conversation(&sandbox, &call, &talk(&opening()), 1);
     assert!(!sandbox.path().join(".local/share/deadweight").exists());
 }
+
+/// A proxy that runs, with its client's end of the streams.
+fn started(sandbox: &Sandbox, call: &[&str]) -> std::process::Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_deadweight"))
+        .args(call)
+        .current_dir(sandbox.path())
+        .env("HOME", sandbox.path())
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_CACHE_HOME")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn servers_end_with_the_proxy() {
+    use std::io::Write;
+    let sandbox = Sandbox::new();
+    for signal in ["-TERM", "-INT", ""] {
+        let file = sandbox.path().join("pid");
+        let _ = std::fs::remove_file(&file);
+        let mut proxy = started(&sandbox, &["mcp", "--", "sh", "-c", "echo $$ >pid; sleep 1000 & wait"]);
+        let mut input = proxy.stdin.take().unwrap();
+        input.write_all(talk(&opening()).as_bytes()).unwrap();
+        let pid = loop {
+            match std::fs::read_to_string(&file) {
+                Ok(text) if text.ends_with('\n') => break text.trim().to_owned(),
+                _ => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        let expected = if signal.is_empty() {
+            drop(input);
+            0
+        } else {
+            let id = proxy.id().to_string();
+            assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
+            if signal == "-TERM" { 143 } else { 130 }
+        };
+        assert_eq!(proxy.wait().unwrap().code(), Some(expected), "{signal}");
+        let left = std::process::Command::new("ps").args(["-o", "pid=", "-g", &pid]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&left.stdout).trim(), "", "{signal}: group {pid}");
+    }
+}
+
+#[test]
+fn a_config_that_names_its_own_proxy_does_not_start_itself_for_ever() {
+    let config = json!({ "mcpServers": {
+        "all": { "command": env!("CARGO_BIN_EXE_deadweight"), "args": ["mcp", "--config", "servers.json"] },
+        "house": { "command": server(), "args": ["@house.json"] },
+    }});
+    let sandbox = Sandbox::new()
+        .script("house.json", &Script::named("house").tool("open_door"))
+        .file("servers.json", config.to_string());
+    let [first, second] = opening();
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let answers =
+        conversation(&sandbox, &["mcp", "--config", "servers.json"], &talk(&[first, second, list]), 2);
+    let text = json!(answers).to_string();
+    assert!(text.contains("a config of their own") && text.contains("house__open_door"), "{text}");
+}
