@@ -3,6 +3,7 @@
 mod gate;
 mod measure;
 mod pricing;
+mod relay;
 mod servers;
 
 use clap::ValueEnum;
@@ -36,6 +37,8 @@ enum Bench {
     Gate,
     /// The whole command asking twenty slow servers, against the slowest alone
     Servers,
+    /// The lazy proxy: what it adds to a call, beside a byte relay and two other proxies; 10,000 tools; 100,000 calls
+    Relay,
     /// How well and how fast tools are found, by words and with a model: recall on public sets of requests, abstention,
     /// 10,000 tools
     Search,
@@ -59,6 +62,7 @@ pub fn run(arguments: &Arguments) -> Result {
             Bench::Pricing => pricing::run(),
             Bench::Gate => gate::run(),
             Bench::Servers => servers::run(),
+            Bench::Relay => relay::run(),
         };
         let name = bench.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         if !held.context(format_args!("bench {name}"))? {

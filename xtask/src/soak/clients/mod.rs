@@ -129,8 +129,10 @@ fn play(layout: Layout, deadweight: Option<&Path>, denied: &[&str], folder: &Pat
     let received: PathBuf = scratch.join("received.jsonl");
     let mut command = server::command(&received, &scratch.join("crashed"))?;
     if let Some(deadweight) = deadweight {
-        let proxy = [deadweight.display().to_string(), "mcp".to_owned(), "--".to_owned()];
-        command.splice(0..0, proxy);
+        // Whether its own search is off cannot be seen from outside; who turns it off says so to the proxy as well.
+        let flags: &[&str] = if layout == Layout::ClaudeEager { &["--surface", "stubs"] } else { &[] };
+        let words = [deadweight.to_str().unwrap_or_default(), "mcp"].into_iter().chain(flags.iter().copied());
+        command.splice(0..0, words.chain(["--"]).map(str::to_owned).collect::<Vec<_>>());
     }
     let plan = Plan::of(deadweight.is_some(), denied);
     let calls = plan.calls.len();

@@ -3,6 +3,7 @@
 use deadweight_testkit::upstream::{Answer, Call, Endpoint, Recorded, Script, Step, Turn};
 use serde_json::{Value, json};
 
+use super::body::shown;
 use super::server::{DENIED, LABEL};
 use crate::fixtures::script::{find, tools_of};
 
@@ -81,7 +82,8 @@ impl Session {
 
 impl Script for Session {
     fn answer(&mut self, request: &Recorded) -> Answer {
-        let Some(tools) = tools_of(&request.json()) else { return Turn::text("Soaking").into() };
+        let body = request.json();
+        let Some(tools) = tools_of(&body) else { return Turn::text("Soaking").into() };
         let Some(planned) = self.plan.calls.get(self.made) else { return Turn::text("Done.").into() };
         let id = id(request.endpoint(), self.made);
         self.made += 1;
@@ -92,7 +94,14 @@ impl Script for Session {
                 Some((namespace, format!("{}{}", name.strip_suffix("note_list")?, planned.tool)))
             })
             .unwrap_or_else(|| (None, format!("mcp__{LABEL}__{}", planned.tool)));
-        let mut call = Call::new(id, name, planned.arguments.clone());
+        // A stub may ask for its arguments within one that is named so; a model then does that, most of the time.
+        let shown = shown(&body, &[planned.tool]);
+        let wraps = shown.first().is_some_and(|tool| tool.schema["properties"]["arguments"].is_object());
+        let arguments = match planned.arguments.clone() {
+            arguments if wraps && self.made != HARMLESS + 1 => json!({ "arguments": arguments }),
+            arguments => arguments,
+        };
+        let mut call = Call::new(id, name, arguments);
         call.namespace = namespace;
         Turn::text(format!("Call {}.", self.made)).then(Step::Call(call)).into()
     }
