@@ -28,6 +28,8 @@ mod listing;
 mod message;
 #[cfg(feature = "client")]
 mod meter;
+#[cfg(feature = "proxy")]
+mod oauth;
 #[cfg(feature = "client")]
 mod pages;
 mod redact;
@@ -50,15 +52,19 @@ mod upstream;
 pub use alone::Alone;
 #[cfg(feature = "client")]
 pub use ask::{list, list_all, no_progress};
+#[cfg(feature = "proxy")]
+pub use downstream::http::{HttpError, HttpSettings};
 pub use error::{Failure, ListError, Reason};
 pub use explain::Explained;
 #[cfg(feature = "client")]
 pub use group::{end_all, told_to_end};
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
 #[cfg(feature = "proxy")]
+pub use oauth::{LoggedIn, LoginError, LoginOptions, login};
+#[cfg(feature = "proxy")]
 pub use relay::{Called, Doing, Outcome, Work};
 #[cfg(feature = "proxy")]
-pub use serve::{Serve, serve_stdio};
+pub use serve::{Serve, serve_http, serve_stdio};
 #[cfg(feature = "proxy")]
 pub use session::{OnCalled, OnListed, OnNote};
 pub use spec::{Origin, ServerSpec, Transport};

@@ -118,6 +118,8 @@ pub struct Options {
     pub max_catalogue_bytes: usize,
     /// Most pages. Default 10,000.
     pub max_pages: usize,
+    /// The file with the logins at servers reached over HTTP; a relayed server that has one there is sent it. Default none.
+    pub logins: Option<&'static std::path::Path>,
 }
 
 impl Default for Options {
@@ -128,6 +130,7 @@ impl Default for Options {
             max_message_bytes: 256 << 20,
             max_catalogue_bytes: 512 << 20,
             max_pages: 10_000,
+            logins: None,
         }
     }
 }

@@ -10,6 +10,22 @@ const SAMPLE_LENGTH: usize = 200;
 /// How many different methods that a server asked for are remembered.
 const CLIENT_METHODS: usize = 32;
 
+/// Is told how many bytes came.
+pub(crate) trait Received: Sync {
+    fn received(&self, bytes: usize);
+}
+
+/// Nobody counts.
+impl Received for () {
+    fn received(&self, _: usize) {}
+}
+
+impl Received for Meter<'_> {
+    fn received(&self, bytes: usize) {
+        self.with(|state| state.bytes += bytes as u64);
+    }
+}
+
 /// Shared by everything that works on one question.
 pub(crate) struct Meter<'a> {
     index: usize,
@@ -90,10 +106,6 @@ impl<'a> Meter<'a> {
 
     pub(crate) fn waited_for(&self) -> &'static str {
         self.with(|state| state.waiting_for)
-    }
-
-    pub(crate) fn received(&self, bytes: usize) {
-        self.with(|state| state.bytes += bytes as u64);
     }
 
     /// Sets how many pages and tools are read.

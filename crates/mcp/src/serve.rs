@@ -1,17 +1,22 @@
-//! The proxy: servers behind lazy surfaces, for the client on our standard streams.
+//! The proxy: servers behind lazy surfaces, for the client on our standard streams or for clients over HTTP.
 
 use crate::catalogue;
 use crate::downstream;
+use crate::downstream::http::{Bound, HttpError, HttpSettings, Sessions};
 use crate::listing::Options;
+use crate::relay::port::FromClient;
 use crate::relay::{Surfaces, World};
-use crate::session::{OnCalled, OnListed, OnNote, Surroundings};
+use crate::session::{self, ClientMessages, OnCalled, OnListed, OnNote, Surroundings, client_queue};
 use crate::spec::ServerSpec;
 use crate::surface::Settings;
 use deadweight_lock::Lock;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 /// What is to be served, and how.
 pub struct Serve {
@@ -50,6 +55,49 @@ impl fmt::Debug for Serve {
 /// When the standard streams cannot be used.
 pub async fn serve_stdio(serve: Serve) -> io::Result<()> {
     downstream::stdio::serve(surroundings(serve)).await
+}
+
+/// Serves clients over HTTP until `over`; `on_ready` is told the address. All sessions and their servers are ended then.
+///
+/// # Errors
+///
+/// When there is no token for an address that other machines can reach, or the address cannot be had.
+pub async fn serve_http(
+    serve: Serve,
+    http: HttpSettings,
+    on_ready: impl FnOnce(SocketAddr),
+    over: impl Future<Output = ()>,
+) -> Result<(), HttpError> {
+    let bound = Bound::new(http).await?;
+    on_ready(bound.address());
+    let running = Arc::new(Mutex::new(JoinSet::new()));
+    let sessions = Running { surroundings: surroundings(serve), tasks: Arc::clone(&running) };
+    bound.serve(sessions, over).await;
+    let mut tasks = std::mem::take(&mut *running.lock().unwrap_or_else(PoisonError::into_inner));
+    while tasks.join_next().await.is_some() {}
+    Ok(())
+}
+
+/// Sessions of clients over HTTP.
+struct Running {
+    surroundings: Surroundings,
+    tasks: Arc<Mutex<JoinSet<()>>>,
+}
+
+/// Messages of a client that may wait to be read.
+const INBOX: usize = 64;
+
+impl Sessions for Running {
+    type Messages = ClientMessages;
+
+    fn open(&self) -> (mpsc::Sender<FromClient>, ClientMessages) {
+        let (sender, inbox) = mpsc::channel(INBOX);
+        let (queue, messages) = client_queue();
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(session::run(self.surroundings.clone(), inbox, queue));
+        (sender, messages)
+    }
 }
 
 pub(crate) fn surroundings(serve: Serve) -> Surroundings {

@@ -1,3 +1,4 @@
 //! Clients: how they reach the proxy.
 
+pub(crate) mod http;
 pub(crate) mod stdio;

@@ -3,7 +3,7 @@
 use crate::error::Reason;
 use crate::harmless::{excerpt, line};
 use crate::listing::Options;
-use crate::meter::Meter;
+use crate::meter::Received;
 use crate::redact::hide_in_url;
 use crate::text::Text;
 use bytes::{Bytes, BytesMut};
@@ -24,30 +24,30 @@ const EXCERPT: usize = 200;
 /// Bytes of an answer that means no which are read, to find an error object in them.
 const REFUSAL: usize = 256 << 10;
 
-pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-pub(super) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(crate) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(crate) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// An HTTP client for one server.
 #[derive(Debug, Clone)]
-pub(super) struct Client {
+pub(crate) struct Client {
     http: reqwest::Client,
-    pub(super) url: Url,
+    pub(crate) url: Url,
     headers: HeaderMap,
-    pub(super) max_message_bytes: usize,
+    pub(crate) max_message_bytes: usize,
 }
 
 /// The kinds of bodies that carry messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Body {
+pub(crate) enum Body {
     Json,
     Events,
     Other,
 }
 
 impl Client {
-    pub(super) fn new(url: &Text, headers: &[(String, Text)], options: &Options) -> Result<Self, Reason> {
+    pub(crate) fn new(url: &Text, headers: &[(String, Text)], options: &Options) -> Result<Self, Reason> {
         let url = parse_url(url.reveal().trim())?;
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -57,11 +57,7 @@ impl Client {
             value.set_sensitive(true);
             map.append(key, value);
         }
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("deadweight/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT)
-            .tls_backend_preconfigured(tls(url.scheme() == "https")?);
+        let mut builder = builder(url.scheme() == "https")?;
         if is_loopback(&url) {
             builder = builder.no_proxy();
         }
@@ -69,23 +65,37 @@ impl Client {
         Ok(Self { http, url, headers: map, max_message_bytes: options.max_message_bytes })
     }
 
+    /// Whether a header goes with every request.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn has_header(&self, name: &HeaderName) -> bool {
+        self.headers.contains_key(name)
+    }
+
     /// Sends a message. A redirect within the origin moves the endpoint for good; one to another origin is
     /// not followed, since the message may hold credentials.
-    pub(super) async fn post(&mut self, body: &Bytes, extra: &HeaderMap) -> Result<Response, Reason> {
-        let mut url = self.url.clone();
+    pub(crate) async fn post(&mut self, body: &Bytes, extra: &HeaderMap) -> Result<Response, Reason> {
+        let (response, url) = self.post_from(self.url.clone(), body, extra).await?;
+        self.url = url;
+        Ok(response)
+    }
+
+    /// Sends a message to `url` and follows redirects within the origin; also says where they led.
+    pub(crate) async fn post_from(
+        &self,
+        mut url: Url,
+        body: &Bytes,
+        extra: &HeaderMap,
+    ) -> Result<(Response, Url), Reason> {
         for _ in 0..=REDIRECTS {
             let response = self.post_to(&url, body, extra).await?;
-            let Some(next) = redirect(&url, &response)? else {
-                self.url = url;
-                return Ok(response);
-            };
+            let Some(next) = redirect(&url, &response)? else { return Ok((response, url)) };
             url = next;
         }
         Err(Reason::TooManyRedirects)
     }
 
     /// Sends a message to `url` and follows nothing.
-    pub(super) async fn post_to(
+    pub(crate) async fn post_to(
         &self,
         url: &Url,
         body: &Bytes,
@@ -103,8 +113,12 @@ impl Client {
     }
 
     /// Opens an event stream.
-    pub(super) async fn get_events(&self, extra: &HeaderMap) -> Result<Response, Reason> {
-        let mut url = self.url.clone();
+    pub(crate) async fn get_events(&self, extra: &HeaderMap) -> Result<Response, Reason> {
+        self.get_events_from(self.url.clone(), extra).await
+    }
+
+    /// Opens an event stream at `url`.
+    pub(crate) async fn get_events_from(&self, mut url: Url, extra: &HeaderMap) -> Result<Response, Reason> {
         for _ in 0..=REDIRECTS {
             let response = self
                 .http
@@ -122,9 +136,9 @@ impl Client {
         Err(Reason::TooManyRedirects)
     }
 
-    /// Ends the session. What the server says to it does not matter.
-    pub(super) async fn delete(&self, extra: &HeaderMap, patience: Duration) {
-        let request = self.http.delete(self.url.clone()).headers(self.with(extra)).timeout(patience);
+    /// Ends the session at `url`. What the server says to it does not matter.
+    pub(crate) async fn delete(&self, url: Url, extra: &HeaderMap, patience: Duration) {
+        let request = self.http.delete(url).headers(self.with(extra)).timeout(patience);
         let _ = request.send().await;
     }
 
@@ -135,13 +149,13 @@ impl Client {
     }
 
     /// Reads a body to its end, within the bound.
-    pub(super) async fn body(&self, response: Response, meter: &Meter<'_>) -> Result<Bytes, Reason> {
+    pub(crate) async fn body(&self, response: Response, meter: &impl Received) -> Result<Bytes, Reason> {
         let limit = self.max_message_bytes;
         collect(response, limit, meter).await?.ok_or(Reason::MessageTooLarge { limit })
     }
 
     /// What a status that means no comes with: a login that is missing, or the status and what was said.
-    pub(super) async fn refusal(&self, response: Response, meter: &Meter<'_>) -> Refusal {
+    pub(crate) async fn refusal(&self, response: Response, meter: &impl Received) -> Refusal {
         let status = response.status();
         if status == StatusCode::UNAUTHORIZED {
             return Refusal::Login(self.login(response.headers()));
@@ -151,7 +165,7 @@ impl Client {
     }
 
     /// What a 401 says about the login it wants.
-    pub(super) fn login(&self, answer: &HeaderMap) -> Reason {
+    pub(crate) fn login(&self, answer: &HeaderMap) -> Reason {
         let challenges = answer.get_all(WWW_AUTHENTICATE);
         let challenge: Vec<&str> = challenges.iter().filter_map(|value| value.to_str().ok()).collect();
         let challenge = challenge.join(", ");
@@ -166,13 +180,13 @@ impl Client {
 }
 
 /// An answer that means no.
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     Login(Reason),
     Status { status: StatusCode, body: Bytes },
 }
 
 impl Refusal {
-    pub(super) fn into_reason(self) -> Reason {
+    pub(crate) fn into_reason(self) -> Reason {
         match self {
             Self::Login(reason) => reason,
             Self::Status { status, body } => {
@@ -182,8 +196,21 @@ impl Refusal {
     }
 }
 
+/// Why a body that came with a status that means yes is none of MCP's.
+pub(crate) fn not_mcp(headers: &HeaderMap, status: StatusCode, body: &[u8]) -> Reason {
+    if let Some(reason) = compressed(headers) {
+        return reason;
+    }
+    let content_type = match (content_type(headers).as_str(), body.is_empty()) {
+        (_, true) => format!("nothing (HTTP {})", status.as_u16()),
+        ("", false) => "something without a content type".to_owned(),
+        (named, false) => excerpt(named.as_bytes(), 60),
+    };
+    Reason::NotMcp { content_type, excerpt: shown(body) }
+}
+
 /// The beginning of a body, for an error; a page of HTML and what is no text are not worth showing.
-pub(super) fn shown(body: &[u8]) -> String {
+pub(crate) fn shown(body: &[u8]) -> String {
     let text = body.trim_ascii();
     let start = &text[..text.len().min(EXCERPT)];
     let is_text = std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true);
@@ -191,7 +218,7 @@ pub(super) fn shown(body: &[u8]) -> String {
 }
 
 /// What a body is, by its type; without one, by its first byte.
-pub(super) fn kind(headers: &HeaderMap) -> Body {
+pub(crate) fn kind(headers: &HeaderMap) -> Body {
     match content_type(headers).as_str() {
         "application/json" => Body::Json,
         "text/event-stream" => Body::Events,
@@ -200,12 +227,16 @@ pub(super) fn kind(headers: &HeaderMap) -> Body {
 }
 
 /// The content type without its parameters, in lower case.
-pub(super) fn content_type(headers: &HeaderMap) -> String {
+pub(crate) fn content_type(headers: &HeaderMap) -> String {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-async fn collect(mut response: Response, limit: usize, meter: &Meter<'_>) -> Result<Option<Bytes>, Reason> {
+async fn collect(
+    mut response: Response,
+    limit: usize,
+    meter: &impl Received,
+) -> Result<Option<Bytes>, Reason> {
     let mut body = BytesMut::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(&error))? {
         meter.received(chunk.len());
@@ -229,8 +260,17 @@ fn parse_url(text: &str) -> Result<Url, Reason> {
     Ok(url)
 }
 
+/// A client that follows no redirect by itself; with TLS or without.
+pub(crate) fn builder(needs_tls: bool) -> Result<reqwest::ClientBuilder, Reason> {
+    Ok(reqwest::Client::builder()
+        .user_agent(concat!("deadweight/", env!("CARGO_PKG_VERSION")))
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT)
+        .tls_backend_preconfigured(tls(needs_tls)?))
+}
+
 /// Whether a URL leads to this machine.
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
@@ -273,7 +313,7 @@ fn unreachable(error: &reqwest::Error) -> Reason {
 }
 
 /// With what a body is compressed, if its headers say so: nothing of the kind is ever asked for.
-pub(super) fn compressed(headers: &HeaderMap) -> Option<Reason> {
+pub(crate) fn compressed(headers: &HeaderMap) -> Option<Reason> {
     let encoding = headers.get(CONTENT_ENCODING)?.to_str().ok()?.trim();
     let named = !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity");
     named.then(|| Reason::Compressed { encoding: excerpt(encoding.as_bytes(), 40) })

@@ -1,69 +1,95 @@
 //! Messages out of an event stream.
 
 use crate::error::Reason;
-use crate::meter::Meter;
+use crate::meter::Received;
 use bytes::Bytes;
-use deadweight_wire::sse::{Item, Reader};
+use deadweight_wire::sse::{self, Item, Reader};
 use reqwest::Response;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// One event.
 #[derive(Debug)]
-pub(super) struct Event {
-    pub(super) name: Bytes,
-    pub(super) data: Bytes,
+pub(crate) struct Event {
+    pub(crate) name: Bytes,
+    pub(crate) data: Bytes,
+    /// Whether it is whole; else the stream ended in it.
+    pub(crate) whole: bool,
+}
+
+impl From<sse::Event<'_>> for Event {
+    fn from(event: sse::Event<'_>) -> Self {
+        Self {
+            name: Bytes::copy_from_slice(event.name),
+            data: Bytes::copy_from_slice(event.data),
+            whole: event.terminated,
+        }
+    }
 }
 
 /// An event stream that is being read.
 #[derive(Debug)]
-pub(super) struct Events {
+pub(crate) struct Events {
     response: Response,
     reader: Option<Reader>,
-    ready: VecDeque<Event>,
+    /// Events, and in their order those that were too large.
+    ready: VecDeque<Option<Event>>,
     limit: usize,
     /// The id of the last event, from which a stream can be taken up again.
-    pub(super) last_id: Bytes,
+    pub(crate) last_id: Bytes,
+    /// How long the server wants to be left alone before that.
+    pub(crate) retry: Option<Duration>,
 }
 
 impl Events {
-    pub(super) fn new(response: Response, limit: usize) -> Self {
+    pub(crate) fn new(response: Response, limit: usize) -> Self {
         let reader = Some(Reader::with_limit(limit));
-        Self { response, reader, ready: VecDeque::new(), limit, last_id: Bytes::new() }
+        Self { response, reader, ready: VecDeque::new(), limit, last_id: Bytes::new(), retry: None }
+    }
+
+    /// The stream goes on in another response.
+    pub(crate) fn go_on(&mut self, response: Response) {
+        self.response = response;
+        self.reader = Some(Reader::with_limit(self.limit));
     }
 
     /// The next event with data; `None` when the stream has ended, in good order or not: an answer that is
-    /// missing then is missed by whoever waits for it. May be dropped while it waits; nothing is lost.
-    pub(super) async fn next(&mut self, meter: &Meter<'_>) -> Result<Option<Event>, Reason> {
+    /// missing then is missed by whoever waits for it. An event that is too large is an error, after which it
+    /// goes on. May be dropped while it waits; nothing is lost.
+    pub(crate) async fn next(&mut self, count: &impl Received) -> Result<Option<Event>, Reason> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Ok(Some(event));
+                return event.map(Some).ok_or(Reason::MessageTooLarge { limit: self.limit });
             }
             let Some(reader) = &mut self.reader else { return Ok(None) };
             let Ok(Some(chunk)) = self.response.chunk().await else {
                 // A last event without its blank line: if it is cut, it is broken JSON, and says so.
-                let mut last = self.reader.take();
-                if let Some(Item::Event(event)) = last.as_mut().and_then(Reader::finish) {
-                    self.ready.push_back(Event {
-                        name: Bytes::copy_from_slice(event.name),
-                        data: Bytes::copy_from_slice(event.data),
-                    });
+                if let Some(Item::Event(event)) = reader.finish() {
+                    self.ready.push_back(Some(event.into()));
                 }
+                self.note_position();
+                self.reader = None;
                 continue;
             };
-            meter.received(chunk.len());
+            count.received(chunk.len());
             let mut rest = &chunk[..];
             while let Some(item) = reader.next(&mut rest) {
-                let Item::Event(event) = item else {
-                    return Err(Reason::MessageTooLarge { limit: self.limit });
-                };
-                if event.id != self.last_id {
-                    self.last_id = Bytes::copy_from_slice(event.id);
-                }
-                self.ready.push_back(Event {
-                    name: Bytes::copy_from_slice(event.name),
-                    data: Bytes::copy_from_slice(event.data),
+                self.ready.push_back(match item {
+                    Item::Event(event) => Some(event.into()),
+                    Item::Oversized(_) => None,
                 });
             }
+            self.note_position();
         }
+    }
+
+    /// Remembers where the stream stands.
+    fn note_position(&mut self) {
+        let Some(reader) = &self.reader else { return };
+        let id = reader.last_event_id();
+        if !id.is_empty() && self.last_id != id {
+            self.last_id = Bytes::copy_from_slice(id);
+        }
+        self.retry = reader.retry().map(Duration::from_millis).or(self.retry);
     }
 }

@@ -4,7 +4,8 @@
 //! to do with a list of tools.
 
 use super::client::{
-    Body, Client, LAST_EVENT, METHOD, Refusal, SESSION, VERSION, compressed, content_type, kind, shown,
+    Body, Client, LAST_EVENT, METHOD, Refusal, SESSION, VERSION, compressed, content_type, kind, not_mcp,
+    shown,
 };
 use super::events::Events;
 use super::{Fault, sort};
@@ -95,22 +96,14 @@ impl HttpLink {
             },
             Body::Json | Body::Other => {
                 let content_type = content_type(response.headers());
-                let status = response.status().as_u16();
+                let (status, headers) = (response.status(), response.headers().clone());
                 let body = self.client.body(response, meter).await?;
                 let is_json = content_type == "application/json"
                     || matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
                 if is_json && let Some(answer) = sort(&mut self.parser, &body, request, meter, drop)? {
                     return Ok(answer);
                 }
-                if let Some(reason) = compressed {
-                    return Err(reason.into());
-                }
-                let content_type = match (content_type.as_str(), body.is_empty()) {
-                    (_, true) => format!("nothing (HTTP {status})"),
-                    ("", false) => "something without a content type".to_owned(),
-                    (named, false) => crate::harmless::excerpt(named.as_bytes(), 60),
-                };
-                Err(Reason::NotMcp { content_type, excerpt: shown(&body) }.into())
+                Err(not_mcp(&headers, status, &body).into())
             }
         }
     }
@@ -189,9 +182,7 @@ impl HttpLink {
             if !response.status().is_success() || kind(response.headers()) != Body::Events {
                 break;
             }
-            let last_id = std::mem::take(&mut events.last_id);
-            events = Events::new(response, self.client.max_message_bytes);
-            events.last_id = last_id;
+            events.go_on(response);
         }
         Err(Reason::StreamEnded { waiting_for: request.ask.method() })
     }
@@ -211,7 +202,7 @@ impl HttpLink {
     /// Ends the session, if there is one.
     pub(super) async fn close(mut self, patience: Duration) {
         if self.session.is_some() {
-            self.client.delete(&self.headers(), patience).await;
+            self.client.delete(self.client.url.clone(), &self.headers(), patience).await;
         }
         self.replies.abort_all();
     }

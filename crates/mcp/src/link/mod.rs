@@ -1,7 +1,7 @@
 //! The three ways to exchange messages with a server.
 
-mod client;
-mod events;
+pub(crate) mod client;
+pub(crate) mod events;
 mod http;
 mod sse;
 pub(crate) mod stdio;

@@ -5,7 +5,7 @@ use crate::group::{Exit, Group};
 use crate::lines::Lines;
 use crate::listing::{Anomaly, Options};
 use crate::message::{Answer, Request};
-use crate::meter::Meter;
+use crate::meter::{Meter, Received};
 #[cfg(feature = "proxy")]
 use crate::spec::{ServerSpec, Transport};
 use crate::tail::Tail;

@@ -3,6 +3,8 @@
 //! A [`Link`] is one running process or one connection. Everything it reports comes on one channel with the number of the
 //! server and the generation of the link, so that what a dead link still says is told apart from what its successor says.
 
+pub(crate) mod http;
+mod older;
 mod stdio;
 
 pub(crate) use stdio::write_line;
@@ -19,6 +21,8 @@ use tokio::sync::mpsc;
 pub(crate) enum Link {
     /// A process.
     Stdio(stdio::StdioLink),
+    /// A connection over HTTP.
+    Http(Box<http::HttpLink>),
 }
 
 /// Where links report to.
@@ -37,7 +41,7 @@ pub(crate) fn open(
             Ok(Link::Stdio(stdio::StdioLink::start(spec, options, server, generation, reports)?))
         }
         Transport::Http { .. } | Transport::Sse { .. } => {
-            Err(Reason::NotStarted { detail: "only processes can be relayed".to_owned() })
+            Ok(Link::Http(Box::new(http::HttpLink::open(spec, options, server, generation, reports)?)))
         }
     }
 }
@@ -47,6 +51,7 @@ impl Link {
     pub(crate) fn send(&self, message: Outbound) {
         match self {
             Self::Stdio(link) => link.send(&message.bytes),
+            Self::Http(link) => link.send(message),
         }
     }
 
@@ -54,6 +59,7 @@ impl Link {
     pub(crate) fn queued(&self) -> usize {
         match self {
             Self::Stdio(link) => link.queued(),
+            Self::Http(link) => link.queued(),
         }
     }
 
@@ -61,6 +67,7 @@ impl Link {
     pub(crate) async fn close(self, grace: Duration) {
         match self {
             Self::Stdio(link) => link.close(grace).await,
+            Self::Http(link) => link.close(grace).await,
         }
     }
 }
