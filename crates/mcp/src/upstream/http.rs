@@ -6,6 +6,7 @@
 
 use super::Reports;
 use super::older::{self, Older};
+use super::words::{framed, is_about, is_answer, is_message};
 use crate::error::Reason;
 use crate::link::client::{
     Body, Client, LAST_EVENT, METHOD, Refusal, SESSION, VERSION, kind, not_mcp, shown,
@@ -14,11 +15,10 @@ use crate::link::events::Events;
 use crate::listing::Options;
 use crate::oauth::Bearer;
 use crate::redact::scrub;
-use crate::relay::frame::{Frame, Key};
+use crate::relay::frame::Key;
 use crate::relay::port::{Event, FromServer, Id, Kind, Outbound, Undelivered};
 use crate::spec::{ServerSpec, Transport};
 use bytes::Bytes;
-use deadweight_wire::json::Parser;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, StatusCode, Url};
 use std::collections::HashMap;
@@ -205,7 +205,8 @@ struct Driver {
     shared: Arc<Shared>,
     side: Side,
     requests: JoinSet<Key>,
-    running: HashMap<Key, AbortHandle>,
+    /// Each with whether it is of the modern era, where to close its stream is what takes it back.
+    running: HashMap<Key, (AbortHandle, bool)>,
     /// The stream that stands by itself.
     alone: Option<Task>,
     /// The older transport, once it is clear that the address is one of it.
@@ -217,7 +218,7 @@ impl Driver {
         loop {
             tokio::select! {
                 Some(done) = self.requests.join_next() => {
-                    if let Ok(key) = done && self.running.get(&key).is_some_and(AbortHandle::is_finished) {
+                    if let Ok(key) = done && self.running.get(&key).is_some_and(|(task, _)| task.is_finished()) {
                         self.running.remove(&key);
                     }
                 }
@@ -230,6 +231,7 @@ impl Driver {
     }
 
     async fn take(&mut self, message: Outbound) {
+        let message = framed(message);
         if let Some(older) = &self.older {
             return older.send(message);
         }
@@ -247,12 +249,16 @@ impl Driver {
                     self.request(message, id, None);
                 }
             }
-            Kind::Notification { method } if method == "notifications/cancelled" && message.modern => {
-                self.shared.sent(&message);
-                // To close the stream of a request is what takes it back there.
+            Kind::Notification { method } if method == "notifications/cancelled" => {
                 let key = message.about.as_ref().map(|id| Key::of(id));
-                if let Some(running) = key.and_then(|key| self.running.remove(&key)) {
-                    running.abort();
+                let running = key.as_ref().and_then(|key| self.running.get(key));
+                let modern = running.map_or(message.modern, |(_, modern)| *modern);
+                if !modern {
+                    return self.side.send(message);
+                }
+                self.shared.sent(&message);
+                if let Some((task, _)) = key.and_then(|key| self.running.remove(&key)) {
+                    task.abort();
                 }
             }
             Kind::Notification { method } if method == "notifications/initialized" => {
@@ -293,14 +299,14 @@ impl Driver {
     fn request(&mut self, message: Outbound, id: Id, opening: Option<Opening>) {
         let shared = Arc::clone(&self.shared);
         let key = Key::of(&id);
-        let own = key.clone();
+        let (own, modern) = (key.clone(), message.modern);
         let handle = self.requests.spawn(async move {
             if let Err(why) = shared.exchange(&message, &id, opening).await {
                 shared.reporter.undelivered(Some(id), why).await;
             }
             own
         });
-        self.running.insert(key, handle);
+        self.running.insert(key, (handle, modern));
     }
 }
 
@@ -629,43 +635,6 @@ async fn stand_alone(shared: Arc<Shared>) {
         sleep(wanted.unwrap_or(pause).min(LONGEST_PAUSE)).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-}
-
-/// The messages in a text.
-fn messages(bytes: &Bytes) -> Vec<Result<Frame, crate::relay::frame::NoFrame>> {
-    Frame::read(&mut Parser::new(), bytes).unwrap_or_default()
-}
-
-/// Whether a text is a message, or an error object without an id.
-pub(super) fn is_message(bytes: &Bytes) -> bool {
-    let looks_so = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
-    looks_so && (messages(bytes).iter().any(Result::is_ok) || is_error_without_id(bytes))
-}
-
-/// Whether a text answers a request, or can answer nothing else.
-fn is_answer(bytes: &Bytes, id: &Id) -> bool {
-    is_about(bytes, id) || is_error_without_id(bytes)
-}
-
-/// Whether a text answers a request by its id.
-fn is_about(bytes: &Bytes, id: &Id) -> bool {
-    let key = Key::of(id);
-    messages(bytes).into_iter().flatten().any(|frame| match frame.kind() {
-        Kind::Response { id } => Key::of(id) == key || Key::of(id).other_kind() == key,
-        _ => false,
-    })
-}
-
-fn is_error_without_id(bytes: &Bytes) -> bool {
-    Parser::new().scope(bytes, |document| {
-        document.is_ok_and(|document| {
-            let root = document.root();
-            root.get("id").is_none_or(|id| id.is_null())
-                && root.get("method").is_none()
-                && root.get("jsonrpc").is_some()
-                && root.get("error").is_some_and(|error| !error.is_null())
-        })
-    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 pub(crate) mod http;
 mod older;
 mod stdio;
+mod words;
 
 pub(crate) use stdio::write_line;
 

@@ -1,6 +1,7 @@
 //! A server behind the HTTP+SSE transport of 2024-11-05: one event stream down, POSTs up to the address it names first.
 
-use super::http::{Shared, Task, is_message};
+use super::http::{Shared, Task};
+use super::words::is_message;
 use crate::error::Reason;
 use crate::link::client::{Body, kind};
 use crate::link::events::Events;

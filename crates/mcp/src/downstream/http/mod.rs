@@ -4,6 +4,11 @@
 //! of the legacy era has a session of its own, with a name; clients of 2026-07-28 have none, and share one with whoever
 //! has the same name and the same capabilities.
 
+#![allow(
+    clippy::result_large_err,
+    reason = "a refusal is an answer like any other, and made once for a request"
+)]
+
 mod gate;
 mod hub;
 mod ids;

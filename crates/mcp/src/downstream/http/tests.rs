@@ -202,7 +202,7 @@ impl Got {
         while let Some((length, tail)) = rest.split_once("\r\n") {
             let length = usize::from_str_radix(length, 16).unwrap();
             body.push_str(&tail[..length]);
-            rest = &tail[length..].trim_start_matches("\r\n");
+            rest = tail[length..].trim_start_matches("\r\n");
         }
         body
     }
@@ -455,7 +455,7 @@ async fn slow_and_broken_clients_hold_nobody_up() {
         let mut stream = served.raw(garbage).await;
         let _ = stream.shutdown().await;
     }
-    let long = format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(HEAD_BYTES));
+    let long = format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(2 * HEAD_BYTES));
     assert_eq!(head(served.raw(long.as_bytes()).await).await.status, 431);
     let (name, mut scripted) = initialize(&mut served).await;
     // Who does not read is waited for, and its session's other streams go on.

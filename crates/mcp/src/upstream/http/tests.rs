@@ -369,6 +369,23 @@ async fn modern_requests_have_their_headers_and_end_with_their_stream() {
 }
 
 #[tokio::test]
+async fn a_request_says_itself_that_it_is_modern() {
+    let server = RawHttp::start(|_, answer| answer.json(200, &result(1, "x"))).unwrap();
+    let mut open = open_at(&server.at("/mcp"));
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    for (method, more) in [("server/discover", ""), ("tools/call", r#","name":"ü""#)] {
+        let kind = Kind::Request { id: "1".into(), method: method.to_owned() };
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{meta}{more}}}}}"#);
+        open.link.send(Outbound { version: None, ..outbound(body, kind) });
+        assert_eq!(open.message().await.2, Some(200));
+    }
+    let requests = server.requests();
+    assert_eq!(requests[0].header("mcp-method"), Some("server/discover"));
+    assert_eq!(requests[0].header("mcp-protocol-version"), Some("2026-07-28"));
+    assert_eq!(requests[1].header("mcp-name"), Some("=?base64?w7w=?="));
+}
+
+#[tokio::test]
 async fn a_legacy_request_is_taken_back_by_a_message() {
     let server = legacy(|request, answer| match request.json()["method"].as_str() {
         Some("tools/call") => answer.hang(),
