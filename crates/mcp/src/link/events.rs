@@ -14,6 +14,7 @@ pub(crate) struct Event {
     pub(crate) name: Bytes,
     pub(crate) data: Bytes,
     /// Whether it is whole; else the stream ended in it.
+    #[cfg_attr(not(feature = "proxy"), allow(dead_code, reason = "only who relays looks at it"))]
     pub(crate) whole: bool,
 }
 
