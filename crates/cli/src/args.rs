@@ -2,7 +2,7 @@
 
 mod mcp;
 
-pub(crate) use mcp::{Mcp, McpCommand, McpSearch, McpStatus, Servers};
+pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
 
 use crate::render::number::parse_tokens;
 use clap::builder::styling::{AnsiColor, Styles};

@@ -206,6 +206,22 @@ pub(crate) struct McpLogin {
     #[arg(long, value_name = "FILE", help_heading = "Servers")]
     pub(crate) config: Option<PathBuf>,
 
+    /// Show the address only; open no browser
+    #[arg(long, help_heading = "Login")]
+    pub(crate) no_browser: bool,
+
+    /// Ask for this scope, instead of those that the server names (can be given several times)
+    #[arg(long, value_name = "SCOPE", help_heading = "Login")]
+    pub(crate) scope: Vec<String>,
+
+    /// A client that was registered by hand; its secret, if it has one, in DEADWEIGHT_CLIENT_SECRET
+    #[arg(long, value_name = "ID", help_heading = "Login")]
+    pub(crate) client_id: Option<String>,
+
+    /// The port of this machine that the browser comes back to; any free one if 0
+    #[arg(long, value_name = "PORT", default_value_t = 0, help_heading = "Login")]
+    pub(crate) port: u16,
+
     #[command(flatten)]
     pub(crate) global: Global,
 }

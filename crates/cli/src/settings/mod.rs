@@ -10,6 +10,9 @@
 //! | `GITHUB_STEP_SUMMARY`, `GITHUB_WORKSPACE` | where the summary goes, and what paths of annotations start from |
 //!
 //! | `DEADWEIGHT_…` | settings of the proxy |
+//! | `DEADWEIGHT_CLIENT_SECRET` | `mcp login`: the secret of a client that was registered by hand |
+//! | `DEADWEIGHT_SERVING` | set for servers by the proxy: the configs that are being served |
+//! | `DISPLAY`, `WAYLAND_DISPLAY` | `mcp login`: there is a desktop whose browser can be opened |
 //! | `XDG_DATA_HOME`, `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `HOME` | where the ledger, the user's settings and manifests are |
 //!
 //! Variables that MCP configs name in `${VAR}` are read where the config is.

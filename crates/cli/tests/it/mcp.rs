@@ -60,6 +60,9 @@ fn wrong_calls() {
         &["mcp", "--lock", "broken.lock", "--", "house"],
         &["mcp", "--lock", "nowhere.lock", "--", "house"],
         &["mcp", "--own", "--", "house"],
+        &["mcp", "login", "house"],
+        &["mcp", "login", "shed", "--config", "servers.json"],
+        &["mcp", "login", "house", "--config", "servers.json"],
         &["mcp", "search"],
         &["mcp", "search", " "],
         &["mcp", "status", "--days", "0"],
@@ -359,4 +362,44 @@ fn a_config_that_names_its_own_proxy_does_not_start_itself_for_ever() {
         conversation(&sandbox, &["mcp", "--config", "servers.json"], &talk(&[first, second, list]), 2);
     let text = json!(answers).to_string();
     assert!(text.contains("a config of their own") && text.contains("house__open_door"), "{text}");
+}
+
+#[test]
+fn clients_over_http() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let sandbox = Sandbox::new().script("house.json", &Script::named("house").tool("open_door"));
+    let mut proxy = std::process::Command::new(env!("CARGO_BIN_EXE_deadweight"))
+        .args(["mcp", "--http", "0", "--name", "house", "--", server(), "@house.json"])
+        .current_dir(sandbox.path())
+        .env("HOME", sandbox.path())
+        .env("DEADWEIGHT_TOKEN", "hunter2")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = BufReader::new(proxy.stderr.take().unwrap()).lines().find_map(|line| {
+        Some(line.unwrap().split_once("serving on http://")?.1.trim_end_matches("/mcp").to_owned())
+    });
+    let address = told.unwrap();
+    let ask = |token: &str| {
+        let [first, _] = opening();
+        let body = first.to_string();
+        let mut stream = std::net::TcpStream::connect(&address).unwrap();
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let refused = ask("other");
+    let opened = ask("hunter2");
+    proxy.kill().unwrap();
+    proxy.wait().unwrap();
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
+    assert!(opened.starts_with("HTTP/1.1 200") && opened.contains("2025-06-18"), "{opened}");
 }

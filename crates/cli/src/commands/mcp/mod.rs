@@ -1,6 +1,7 @@
 //! `deadweight mcp`: MCP servers behind lists without their schemas.
 
 pub(crate) mod explain;
+mod login;
 mod own;
 mod record;
 pub(crate) mod search;
@@ -26,8 +27,7 @@ pub(crate) fn run(args: &Mcp) -> Result<Exit, Trouble> {
     match &args.command {
         Some(McpCommand::Search(search)) => search::run(search),
         Some(McpCommand::Status(status)) => status::run(status),
-        Some(McpCommand::Login(_)) => Err(Trouble::usage("this build cannot log in to servers")
-            .attempt("give the server's key as a header: --header 'Authorization: Bearer ${TOKEN}'")),
+        Some(McpCommand::Login(login)) => login::run(login),
         None if args.own => own::run(),
         None if args.explain => explain::run(args),
         None => serve::run(args),

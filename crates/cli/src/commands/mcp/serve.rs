@@ -10,8 +10,9 @@ use crate::target::gather::{self, Call};
 use deadweight_lock::Lock;
 use deadweight_mcp::config::process_env;
 use deadweight_mcp::surface::Settings;
-use deadweight_mcp::{Options, Serve, ServerSpec, Text, Transport, serve_stdio};
-use deadweight_store::Place;
+use deadweight_mcp::{
+    HttpError, HttpSettings, Options, Serve, ServerSpec, Text, Transport, serve_http, serve_stdio,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,13 +42,10 @@ pub(super) fn run(args: &Mcp) -> Result<Exit, Trouble> {
             address.port()
         )));
     }
-    if args.http.is_some() {
-        return Err(Trouble::usage("this build serves the standard streams only").attempt("leave out --http"));
-    }
     let lock = servers::lock(&proxy)?;
     let served = served(args, &proxy)?;
     let settings = servers::of_surface(&proxy, Some(&served.entry));
-    serve(args, served, settings, lock, &proxy.ledger)
+    serve(args, served, settings, lock, &proxy)
 }
 
 /// The servers that the call names.
@@ -136,12 +134,14 @@ fn serve(
     served: Served,
     settings: Settings,
     lock: Option<Lock>,
-    ledger: &Place,
+    proxy: &Proxy,
 ) -> Result<Exit, Trouble> {
-    let record = Arc::new(Record::start(ledger, &served.entry));
+    let record = Arc::new(Record::start(&proxy.ledger, &served.entry));
     let (of_calls, of_lists) = (Arc::clone(&record), Arc::clone(&record));
     let quiet = args.global.quiet;
-    let options = Options::default();
+    let mut options = Options::default();
+    // For the life of the process.
+    options.logins = super::login::logins(&process_env).map(|file| &*Box::leak(file.into_boxed_path()));
     let serve = Serve {
         specs: served.specs,
         labels: served.labels,
@@ -178,10 +178,7 @@ fn serve(
                 deadweight_mcp::end_all(options.grace);
                 Ok::<_, Trouble>(Some(signal))
             }
-            served = serve_stdio(serve) => {
-                served.map_err(system("the standard streams cannot be used"))?;
-                Ok(None)
-            }
+            served = carry(serve, args, proxy) => served.map(|()| None),
         }
     })?;
     record.end();
@@ -190,6 +187,29 @@ fn serve(
         Some(signal) => std::process::exit(128 + signal),
         None => Ok(Exit::Done),
     }
+}
+
+/// Serves until the client's input ends, or for ever.
+async fn carry(serve: Serve, args: &Mcp, proxy: &Proxy) -> Result<(), Trouble> {
+    let Some(address) = args.http else {
+        return serve_stdio(serve).await.map_err(|error| {
+            Trouble::unmeasured("the standard streams cannot be used")
+                .at("system", crate::target::file::system(&error))
+        });
+    };
+    let http = HttpSettings { token: proxy.token.clone(), ..HttpSettings::at(address) };
+    let quiet = args.global.quiet;
+    let on_ready = |address| {
+        if !quiet {
+            exit::note(&format!("serving on http://{address}/mcp"));
+        }
+    };
+    serve_http(serve, http, on_ready, std::future::pending()).await.map_err(|error| match error {
+        HttpError::Bind { .. } => {
+            Trouble::unmeasured(error.to_string()).attempt("choose another port, or end what listens there")
+        }
+        _ => Trouble::usage(error.to_string()),
+    })
 }
 
 /// Where it is kept what servers said and what was decided.
