@@ -8,7 +8,7 @@ use crate::relay::port::FromClient;
 use crate::relay::{Surfaces, World};
 use crate::session::{self, ClientMessages, OnCalled, OnListed, OnNote, Surroundings, client_queue};
 use crate::spec::ServerSpec;
-use crate::surface::Settings;
+use crate::surface::{Meaning, Settings};
 use deadweight_lock::Lock;
 use std::fmt;
 use std::io;
@@ -32,6 +32,8 @@ pub struct Serve {
     pub lock: Option<Lock>,
     /// Where it is kept what servers said and what was decided; nothing is kept without.
     pub cache: Option<PathBuf>,
+    /// What tools mean, for searches: a model that whoever serves brings along.
+    pub meaning: Option<Arc<dyn Meaning>>,
     /// Bounds on messages and lists.
     pub options: Options,
     /// Is told of every call of a tool.
@@ -101,10 +103,22 @@ impl Sessions for Running {
 }
 
 pub(crate) fn surroundings(serve: Serve) -> Surroundings {
-    let Serve { specs, labels, aggregate, settings, lock, cache, options, on_called, on_listed, on_note } =
-        serve;
+    let Serve {
+        specs,
+        labels,
+        aggregate,
+        settings,
+        lock,
+        cache,
+        meaning,
+        options,
+        on_called,
+        on_listed,
+        on_note,
+    } = serve;
     let place = std::env::current_dir().unwrap_or_default();
     let shelf = catalogue::shelf(cache, place, &on_note);
-    let world = World { specs, labels, settings, lock, aggregate, shelf, surfaces: Surfaces::default() };
+    let world =
+        World { specs, labels, settings, lock, aggregate, shelf, meaning, surfaces: Surfaces::default() };
     Surroundings { world: Arc::new(world), options, on_called, on_listed, on_note }
 }

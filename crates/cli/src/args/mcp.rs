@@ -51,6 +51,10 @@ pub(crate) struct Mcp {
     #[arg(long, help_heading = "Serving")]
     pub(crate) reveal_on_load: bool,
 
+    /// A folder with a local embedding model, for searches by meaning; nothing is fetched
+    #[arg(long, value_name = "DIR", help_heading = "Serving")]
+    pub(crate) model: Option<String>,
+
     /// Where calls are recorded: a SQLite file, or `off`
     #[arg(long, value_name = "URL", help_heading = "Serving")]
     pub(crate) ledger: Option<String>,
@@ -153,6 +157,10 @@ pub(crate) struct McpSearch {
 
     #[command(flatten)]
     pub(crate) servers: Servers,
+
+    /// A folder with a local embedding model, which is asked for a second opinion
+    #[arg(long, value_name = "DIR", help_heading = "Servers")]
+    pub(crate) model: Option<String>,
 
     /// How long a server may take to start and to list its tools
     #[arg(long, value_name = "SECS", default_value = "60", value_parser = parse_seconds, help_heading = "Servers")]
@@ -283,6 +291,7 @@ impl Mcp {
         flags.tell(Key::MaxResult, self.max_result.map(|bytes| bytes.to_string()));
         flags.tell(Key::RevealOnLoad, self.reveal_on_load.then(|| "1".to_owned()));
         flags.tell(Key::Ledger, self.ledger.clone());
+        flags.tell(Key::Model, self.model.clone());
         flags.tell(Key::Token, self.token.clone());
         flags
     }

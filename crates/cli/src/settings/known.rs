@@ -14,6 +14,7 @@ pub(crate) enum Key {
     Trust,
     Lock,
     Ledger,
+    Model,
     Token,
     Config,
 }
@@ -51,7 +52,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 12] = [
+pub(super) const KNOWN: [Known; 13] = [
     Known {
         key: Key::Surface,
         name: "surface",
@@ -155,6 +156,17 @@ pub(super) const KNOWN: [Known; 12] = [
         meaning: "where calls are recorded: server, tool, sizes, time and outcome, never arguments or results",
     },
     Known {
+        key: Key::Model,
+        name: "model",
+        flag: Some("--model"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "a folder",
+        default: "none",
+        meaning: "a local sentence-embedding model (safetensors, BERT family) that searches ask for a second opinion; \
+                  nothing is ever fetched",
+    },
+    Known {
         key: Key::Token,
         name: "token",
         flag: Some("--token"),
@@ -187,7 +199,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 12] = [
+    const ALL: [Key; 13] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -198,6 +210,7 @@ mod tests {
         Key::Trust,
         Key::Lock,
         Key::Ledger,
+        Key::Model,
         Key::Token,
         Key::Config,
     ];

@@ -35,6 +35,7 @@ pub(crate) struct Proxy {
     pub(crate) trust: Trust,
     pub(crate) lock: Option<PathBuf>,
     pub(crate) ledger: Place,
+    pub(crate) model: Option<PathBuf>,
     pub(crate) token: Option<Text>,
     pub(crate) config: Option<PathBuf>,
     /// What was said, and where, as far as it counts: name, value, place. Keys are not shown.
@@ -164,6 +165,7 @@ impl Merge {
             Place::File(file) => Some(Place::File(beside(&file, from))),
             place => Some(place),
         });
+        let model = self.first(Key::Model, |raw, from| path(text(raw)?, from));
         let token = self.first(Key::Token, |raw, _| {
             let token = text(raw)?.trim();
             (!token.is_empty() && token.chars().all(|c| c.is_ascii_graphic())).then(|| Text::secret(token))
@@ -181,6 +183,7 @@ impl Merge {
             trust: trust.unwrap_or_default(),
             lock,
             ledger: ledger.unwrap_or_else(in_data),
+            model,
             token,
             config,
             told: self.shown,

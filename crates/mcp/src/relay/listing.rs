@@ -311,6 +311,7 @@ impl Relay {
                 aggregate: self.world.aggregate,
                 kept: &kept,
             })
+            .with_meaning(self.world.meaning.clone())
         });
         if kept != surface.kept() {
             self.world.shelf.keep(&key, &surface.kept());

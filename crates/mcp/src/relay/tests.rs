@@ -67,6 +67,7 @@ impl Rig {
             lock: None,
             aggregate,
             shelf,
+            meaning: None,
             surfaces: Surfaces::default(),
         };
         Self {
@@ -662,6 +663,7 @@ fn what_changed_behind_a_name_is_not_called_where_the_lock_is_to_be_trusted() {
         lock: Some(lock.clone()),
         aggregate: false,
         shelf: Arc::<Memory>::default(),
+        meaning: None,
         surfaces: Surfaces::default(),
     };
     for (trust, runs) in [(crate::surface::Trust::Show, true), (crate::surface::Trust::Quarantine, false)] {

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{Kept, Manifest};
 use crate::spec::ServerSpec;
-use crate::surface::{Settings, Shape, Surface};
+use crate::surface::{Meaning, Settings, Shape, Surface};
 use bytes::Bytes;
 use deadweight_lock::Lock;
 use std::collections::HashMap;
@@ -24,6 +24,8 @@ pub(crate) struct World {
     pub(crate) aggregate: bool,
     /// What is kept on disk.
     pub(crate) shelf: Arc<dyn Shelf>,
+    /// What tools mean, where there is a model for that.
+    pub(crate) meaning: Option<Arc<dyn Meaning>>,
     /// What connections are shown that are shown the same.
     pub(crate) surfaces: Surfaces,
 }

@@ -288,7 +288,8 @@ impl Builder<'_> {
             decisions,
             warnings: self.warnings,
             refused,
-            index: OnceLock::new(),
+            meaning: None,
+            searched: OnceLock::new(),
         }
     }
 

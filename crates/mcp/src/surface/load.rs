@@ -149,7 +149,7 @@ impl Surface {
     }
 
     fn gather_query(&self, query: &str, gathered: &mut Gathered) {
-        let answer = self.index().search(query, BY_QUERY);
+        let answer = self.rank(None, query, BY_QUERY);
         let hits: Vec<&str> = answer.hits.iter().map(|hit| hit.id.as_str()).collect();
         if hits.is_empty() || answer.abstains() {
             let mut remark = format!("No tool seems to do this: {}.", short(query, 120));

@@ -13,6 +13,7 @@ mod headers;
 mod known;
 mod list;
 mod load;
+mod meaning;
 mod names;
 mod own;
 mod pins;
@@ -32,6 +33,7 @@ pub use confirm::Prepared;
 pub use decision::{Access, Decision, Kept, Refused, Shape, ToolDecision, ToolWhy, Warning, Why};
 pub use headers::header_value;
 pub use load::{LOADED_BYTES, Loaded};
+pub use meaning::Meaning;
 pub use names::Namer;
 pub use own::Own;
 pub use pins::{Pin, PinSource, Pins};
@@ -44,10 +46,9 @@ pub use stub::{Size, renamed, size, stub};
 
 use bytes::Bytes;
 use deadweight_lock::Lock;
-use deadweight_search::Index;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// How a server is, as far as it matters for what is listed and answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -160,7 +161,8 @@ pub struct Surface {
     decisions: Vec<Decision>,
     warnings: Vec<Warning>,
     refused: Option<Refused>,
-    index: OnceLock<Index>,
+    meaning: Option<Arc<dyn Meaning>>,
+    searched: OnceLock<meaning::Searched>,
 }
 
 impl Surface {

@@ -57,11 +57,7 @@ impl Surface {
     }
 
     fn hits(&self, query: &str, server: Option<usize>, limit: usize) -> Bytes {
-        // Among the hits of all servers those of one may come late, or not at all.
-        let answer = match server {
-            Some(_) => self.index_of(server).search(query, limit),
-            None => self.index().search(query, limit),
-        };
+        let answer = self.rank(server, query, limit);
         let tool = |id: &str| match self.resolve(id) {
             Some(Target::Tool(index)) => self.tool(index),
             _ => None,

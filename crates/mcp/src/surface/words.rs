@@ -1,6 +1,7 @@
 //! The tools of a surface as search reads them, and names that are nearly right.
 
 use super::load::callable;
+use super::meaning::Searched;
 use super::{Surface, Target, Tool};
 use deadweight_search::{Argument, Index, Near, Tool as Indexed};
 use deadweight_wire::json::{Kind, Parser, Value};
@@ -20,30 +21,34 @@ const PREFIXES: usize = 4;
 impl Surface {
     /// The index of every tool that can be called; made when it is first asked for.
     pub fn index(&self) -> &Index {
-        self.index.get_or_init(|| self.index_of(None))
+        &self.searched().index
     }
 
-    /// An index of the tools of one server, or of all.
-    pub(super) fn index_of(&self, server: Option<usize>) -> Index {
-        let mut index = Index::new();
+    /// Every tool that can be called, as it is searched; made when it is first asked for.
+    pub(super) fn searched(&self) -> &Searched {
+        self.searched.get_or_init(|| self.searched_of(None))
+    }
+
+    /// The tools of one server, or of all, as they are searched.
+    pub(super) fn searched_of(&self, server: Option<usize>) -> Searched {
         let mut parser = Parser::new();
         let wanted = |tool: &&Tool| callable(tool) && server.is_none_or(|server| server == tool.server);
-        for tool in self.all().map(|(_, tool)| tool).filter(wanted) {
+        let tools = self.all().map(|(_, tool)| tool).filter(wanted).map(|tool| {
             let (description, arguments) = parser.scope(&tool.definition, |document| {
                 let root = document.ok().map(|document| document.root());
                 let description = root.and_then(|root| root.get("description")?.as_str());
                 let schema = root.and_then(|root| root.get("inputSchema"));
                 (description.unwrap_or_default().into_owned(), schema.map_or_else(Vec::new, arguments))
             });
-            index.add(&Indexed {
+            Indexed {
                 id: tool.shown.clone(),
                 server: self.label(tool.server).to_owned(),
                 name: tool.name.clone(),
                 description,
                 arguments,
-            });
-        }
-        index
+            }
+        });
+        Searched::new(tools, self.meaning.as_ref())
     }
 
     /// The names of this list that are nearly `name`, the nearest first. What stands before the tool's own name, a server's

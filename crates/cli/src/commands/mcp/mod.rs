@@ -2,6 +2,7 @@
 
 pub(crate) mod explain;
 mod login;
+mod meaning;
 mod own;
 mod record;
 pub(crate) mod search;

@@ -1,15 +1,18 @@
 //! `deadweight mcp search`: the ranking of tools for a request, and its reasons.
 
+use super::meaning::Model;
 use super::servers;
 use crate::args::McpSearch;
 use crate::exit::{self, Exit, Trouble};
 use crate::render::{json, mcp as render};
+use crate::settings::Key;
 use crate::settings::Screen;
 use crate::settings::proxy::{Flags, Proxy};
 use deadweight_mcp::config::process_env;
-use deadweight_mcp::surface::{Client, Kept, Surface};
+use deadweight_mcp::surface::{Client, Kept, Meaning, Surface};
 use deadweight_search::{Answer, Reason};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// What was found.
 pub(crate) struct Found {
@@ -33,7 +36,9 @@ pub(super) fn run(args: &McpSearch) -> Result<Exit, Trouble> {
             .attempt("say what is wanted: deadweight mcp search 'open a pull request'"));
     }
     let directory = std::env::current_dir().unwrap_or_default();
-    let proxy = Proxy::resolve(&Flags::default(), &process_env, &directory);
+    let mut flags = Flags::default();
+    flags.tell(Key::Model, args.model.clone());
+    let proxy = Proxy::resolve(&flags, &process_env, &directory);
     proxy.warn();
     let config = proxy.config.as_deref();
     let mut asked = servers::ask("mcp search QUERY", &args.servers, config, args.timeout, &args.global)?;
@@ -45,6 +50,13 @@ pub(super) fn run(args: &McpSearch) -> Result<Exit, Trouble> {
     let group = servers::Group { aggregate: all.len() > 1, servers: all };
     let settings = servers::of_surface(&proxy, args.servers.name.as_deref());
     let surface = servers::surface(&group, &settings, &Client::default(), None, &Kept::default());
+    let model = proxy.model.as_deref().map(|folder| Model::start(folder, exit::warn));
+    let surface = surface.with_meaning(model.clone().map(|model| model as Arc<dyn Meaning>));
+    if let Some(model) = model {
+        // What a proxy learns beside its work is waited for here. The index tells it what to learn.
+        let _ = surface.index();
+        model.wait();
+    }
     let found = found(&surface, &args.query, args.top);
     if args.json {
         exit::print(&json::text(&report(args, &found, &asked), false))?;
@@ -58,7 +70,7 @@ fn found(surface: &Surface, query: &str, top: usize) -> Found {
     let names =
         surface.names().map(|(shown, server, tool)| (shown.to_owned(), server.to_owned(), tool.to_owned()));
     Found {
-        answer: surface.index().search(query, top),
+        answer: surface.rank(None, query, top),
         names: names.collect(),
         servers: surface.servers().count(),
     }

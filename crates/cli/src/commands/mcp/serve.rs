@@ -1,6 +1,7 @@
 //! The proxy itself: servers behind their lists, for the client on the standard streams or over HTTP. Standard output
 //! carries the protocol; whatever there is to say goes to standard error.
 
+use super::meaning::Model;
 use super::record::Record;
 use super::servers;
 use crate::args::Mcp;
@@ -9,7 +10,7 @@ use crate::settings::proxy::{Env, Proxy};
 use crate::target::gather::{self, Call};
 use deadweight_lock::Lock;
 use deadweight_mcp::config::process_env;
-use deadweight_mcp::surface::Settings;
+use deadweight_mcp::surface::{Meaning, Settings};
 use deadweight_mcp::{
     HttpError, HttpSettings, Options, Serve, ServerSpec, Text, Transport, serve_http, serve_stdio,
 };
@@ -149,6 +150,7 @@ fn serve(
         settings,
         lock,
         cache: cache(&process_env),
+        meaning: proxy.model.as_deref().map(|folder| Model::start(folder, exit::warn) as Arc<dyn Meaning>),
         options,
         on_called: Arc::new(move |called| of_calls.called(called)),
         on_listed: Arc::new(move |surface| of_lists.listed(surface)),
