@@ -18,6 +18,8 @@ use tokio::time::sleep;
 const HIGH_WATER: usize = 64 << 20;
 /// Reports of servers that may wait to be read.
 const REPORTS: usize = 256;
+/// How long what a client asked before it closed its side is still worked on.
+const PARTING: Duration = Duration::from_secs(1);
 /// How often it is looked whether what waited has been taken.
 const GLANCE: Duration = Duration::from_millis(5);
 
@@ -107,11 +109,17 @@ pub(crate) async fn run(
     // Made anew only when it is another time: most messages change nothing about it.
     let mut alarm = std::pin::pin!(sleep(Duration::ZERO));
     let mut alarm_at = None;
+    // When the client has said its last: until when what it asked is still answered.
+    let mut parting: Option<Duration> = None;
     loop {
+        if parting.is_some_and(|until| session.relay.is_idle() || session.started.elapsed() >= until) {
+            break;
+        }
         let client_full = session.to_client.is_full();
         let servers_full = session.links.values().any(|link| link.queued() > HIGH_WATER);
         let full = client_full || servers_full;
         let due = if full { Some(session.started.elapsed() + GLANCE) } else { session.relay.deadline() };
+        let due = due.into_iter().chain(parting).min();
         if alarm_at != due {
             alarm_at = due;
             if let Some(due) = due {
@@ -124,12 +132,12 @@ pub(crate) async fn run(
                 let now = session.started.elapsed();
                 session.relay.server(now, report);
             },
-            message = client.recv(), if !servers_full => match message {
+            message = client.recv(), if !servers_full && parting.is_none() => match message {
                 Some(message) => {
                     let now = session.started.elapsed();
                     session.relay.client(now, message);
                 }
-                None => break,
+                None => parting = Some(session.started.elapsed() + PARTING),
             },
             () = &mut alarm, if due.is_some() => {
                 alarm_at = None;

@@ -19,6 +19,7 @@ fn serve(url: String) -> Serve {
         settings: Settings { lazy: false, ..Settings::default() },
         lock: None,
         cache: None,
+        meaning: None,
         options: Options::default(),
         on_called: Arc::new(|_| ()),
         on_listed: Arc::new(|_| ()),

@@ -228,9 +228,23 @@ impl Relay {
     }
 
     /// What a result becomes that is larger than it may be.
-    pub(super) fn cut(&mut self, result: &Bytes) -> Option<Bytes> {
+    pub(super) fn cut(&mut self, result: &Bytes, server: usize, tool: &str) -> Option<Bytes> {
         let max = self.world.settings.max_result?;
-        self.results.cut(result, max, self.now)
+        let surface = self.surface.clone();
+        let known = surface.as_ref().and_then(|surface| {
+            let (index, _) = surface.all().find(|(_, known)| known.server == server && known.name == tool)?;
+            Some(surface.promises_structure(index))
+        });
+        if let Some(surface) = &surface
+            && let Some(reader) = surface.own().iter().find(|own| own.own == Own::ReadResult)
+        {
+            self.results.call_reader(&reader.shown);
+        }
+        if known == Some(true) {
+            self.results.cut_text(result, max, self.now)
+        } else {
+            self.results.cut(result, max, self.now)
+        }
     }
 }
 

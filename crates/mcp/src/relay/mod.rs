@@ -333,6 +333,16 @@ impl Relay {
         self.end_reveals(false);
     }
 
+    /// Whether nothing that the client asked is waited for.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.calls.is_empty()
+            && self.lists.is_empty()
+            && self.held.is_empty()
+            && self.gathers.is_empty()
+            && self.revealing.is_empty()
+            && self.opening.is_none()
+    }
+
     fn single(&self) -> bool {
         !self.world.aggregate
     }

@@ -95,7 +95,7 @@ impl Relay {
                     }
                     Some(_) => Outcome::Ok,
                 };
-                if let Some(cut) = result.and_then(|result| self.cut(&result)) {
+                if let Some(cut) = result.and_then(|result| self.cut(&result, server, &work.tool)) {
                     bytes = super::frame::replaced(&bytes, &["result"], &cut).unwrap_or(bytes);
                 }
                 self.own(server, frame);
