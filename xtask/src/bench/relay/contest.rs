@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use deadweight_testkit::processes;
-use deadweight_testkit::scripted_mcp::Script;
+use deadweight_testkit::scripted_mcp::{Act, Script};
 use serde_json::{Value, json};
 
 use super::super::measure::median;
@@ -74,6 +74,17 @@ fn script() -> Script {
         let schema = json!({ "type": "object", "properties": { "first": property, "second": property } });
         let tool = json!({ "name": format!("thing_{number}"), "description": words, "inputSchema": schema });
         script = script.raw_tool(tool.to_string());
+    }
+    // Whatever is asked for, it is a server of the legacy era.
+    script.protocol_version = Some("2025-11-25".to_owned());
+    // One of the proxies asks for these whether they are offered or not, and ends when they are refused.
+    for (method, member) in [
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":$ID,"result":{{"{member}":[]}}}}"#);
+        script = script.on(method, [Act::Answer(answer)]);
     }
     // So that a deferred call of it runs at once.
     let echo = r#"{"name":"echo","description":"Says it again.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"annotations":{"readOnlyHint":true}}"#;
