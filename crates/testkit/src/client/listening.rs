@@ -19,7 +19,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Starts a server and waits for the line of its standard error that ends in `listening on URL`.
+    /// Starts a server and waits for the line of its standard error that ends in `on URL`, as in `listening on URL`.
     ///
     /// # Errors
     ///
@@ -32,9 +32,9 @@ impl Listening {
             let kept = Arc::clone(&said);
             thread::spawn(move || {
                 for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                    if let Some((_, url)) = line.split_once("listening on ") {
-                        let url = url.split_whitespace().next().unwrap_or_default();
-                        let _ = tell.send(url.to_owned());
+                    if let Some((_, address)) = line.split_once(" on http://") {
+                        let address = address.split_whitespace().next().unwrap_or_default();
+                        let _ = tell.send(format!("http://{address}"));
                     }
                     kept.lock().unwrap_or_else(PoisonError::into_inner).push(line);
                 }
