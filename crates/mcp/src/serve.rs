@@ -56,7 +56,7 @@ impl fmt::Debug for Serve {
 ///
 /// When the standard streams cannot be used.
 pub async fn serve_stdio(serve: Serve) -> io::Result<()> {
-    downstream::stdio::serve(surroundings(serve)).await
+    downstream::stdio::serve(surroundings(serve, false)).await
 }
 
 /// Serves clients over HTTP until `over`; `on_ready` is told the address. All sessions and their servers are ended then.
@@ -73,7 +73,7 @@ pub async fn serve_http(
     let bound = Bound::new(http).await?;
     on_ready(bound.address());
     let running = Arc::new(Mutex::new(JoinSet::new()));
-    let sessions = Running { surroundings: surroundings(serve), tasks: Arc::clone(&running) };
+    let sessions = Running { surroundings: surroundings(serve, true), tasks: Arc::clone(&running) };
     bound.serve(sessions, over).await;
     let mut tasks = std::mem::take(&mut *running.lock().unwrap_or_else(PoisonError::into_inner));
     while tasks.join_next().await.is_some() {}
@@ -102,7 +102,7 @@ impl Sessions for Running {
     }
 }
 
-pub(crate) fn surroundings(serve: Serve) -> Surroundings {
+pub(crate) fn surroundings(serve: Serve, over_http: bool) -> Surroundings {
     let Serve {
         specs,
         labels,
@@ -118,7 +118,16 @@ pub(crate) fn surroundings(serve: Serve) -> Surroundings {
     } = serve;
     let place = std::env::current_dir().unwrap_or_default();
     let shelf = catalogue::shelf(cache, place, &on_note);
-    let world =
-        World { specs, labels, settings, lock, aggregate, shelf, meaning, surfaces: Surfaces::default() };
+    let world = World {
+        specs,
+        labels,
+        settings,
+        lock,
+        aggregate,
+        over_http,
+        shelf,
+        meaning,
+        surfaces: Surfaces::default(),
+    };
     Surroundings { world: Arc::new(world), options, on_called, on_listed, on_note }
 }

@@ -214,7 +214,9 @@ impl Relay {
         if wrapped && let Some(arguments) = &arguments {
             bytes = with_arguments(&bytes, arguments);
         }
-        if let Some(index) = index {
+        // A client over HTTP that was shown the schema sets its headers itself, and the server holds them against the body.
+        let left_to_us = !self.world.over_http || tool.is_some_and(|tool| tool.access == Access::Deferred);
+        if let Some(index) = index.filter(|_| left_to_us) {
             for (key, value) in surface.headers(index, arguments.as_deref()) {
                 headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&key));
                 headers.push((key, value));

@@ -11,6 +11,10 @@ use bytes::Bytes;
 use deadweight_wire::json::Parser;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a list is held to be right whose server does not tell of changes.
+const HELD: Duration = Duration::from_secs(1);
 
 /// The pages of a list, as far as they are there.
 pub(super) struct Pages {
@@ -124,6 +128,7 @@ impl Relay {
         let same = known.manifest.as_ref().is_some_and(|before| before.tools == manifest.tools);
         let announced = std::mem::take(&mut known.announced);
         known.fresh = true;
+        known.fetched_at = self.now;
         known.failures = 0;
         let differs = known.manifest.as_deref() != Some(&manifest);
         if differs {
@@ -186,8 +191,13 @@ impl Relay {
                     .as_ref()
                     .is_some_and(|said| wording::has(said, &["capabilities", "tools", "listChanged"]));
             match known.phase {
-                // What has not said that it tells of changes is asked again.
-                Phase::Ready if known.fresh && !can_tell && self.may_have_tools(server) => {
+                // What has not said that it tells of changes is asked again, though not at every turn.
+                Phase::Ready
+                    if known.fresh
+                        && !can_tell
+                        && self.now.saturating_sub(known.fetched_at) >= HELD
+                        && self.may_have_tools(server) =>
+                {
                     self.servers[server].announced = true;
                     self.fetch(server);
                 }

@@ -89,6 +89,8 @@ struct Server {
     manifest: Option<Arc<Manifest>>,
     /// Whether the manifest is the list of this life, and nothing was said of a change since.
     fresh: bool,
+    /// When the list was fetched.
+    fetched_at: Duration,
     /// Whether a change was announced: then the list is not served from what is known.
     announced: bool,
     /// The list that is being fetched.
@@ -119,6 +121,7 @@ impl Server {
             opening: None,
             manifest: None,
             fresh: false,
+            fetched_at: Duration::ZERO,
             announced: false,
             pages: None,
             list_error: None,

@@ -73,7 +73,7 @@ impl Relay {
     /// Starts what must be started before the client has its answer.
     fn begin(&mut self) {
         if self.single() {
-            if self.servers[0].manifest.is_none() {
+            if self.servers[0].manifest.as_ref().is_none_or(|manifest| manifest.opening.is_empty()) {
                 self.open_through();
             }
         } else {
@@ -336,7 +336,8 @@ impl Relay {
         let Some(Opening { id, .. }) = &self.opening else { return };
         let id = id.clone();
         let settled = |server: &super::Server| {
-            server.manifest.is_some()
+            let said = |manifest: &Arc<Manifest>| !manifest.opening.is_empty();
+            server.manifest.as_ref().is_some_and(said)
                 || server.phase == Phase::Failed
                 || (server.phase == Phase::Ready && (server.fresh || server.list_error.is_some()))
         };

@@ -66,6 +66,7 @@ impl Rig {
             settings,
             lock: None,
             aggregate,
+            over_http: false,
             shelf,
             meaning: None,
             surfaces: Surfaces::default(),
@@ -382,6 +383,7 @@ fn a_modern_client_and_server_speak_as_they_do_without_us() {
     );
     assert_eq!(asked["params"]["_meta"].get("progressToken"), None);
     assert_eq!(asked["params"]["_meta"]["io.modelcontextprotocol/clientInfo"]["name"], "t");
+    rig.now += Duration::from_secs(1);
     rig.client(json!({"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":meta}}));
     // It cannot say when its list changes, so it is asked again.
     rig.answer(
@@ -393,6 +395,24 @@ fn a_modern_client_and_server_speak_as_they_do_without_us() {
     assert_eq!(heard[0]["result"]["ttlMs"], 5);
     assert_eq!(heard[0]["result"]["resultType"], "complete");
     assert!(rig.sent.iter().all(|(_, message)| message.modern), "{:?}", rig.sent);
+}
+
+#[test]
+fn a_modern_client_may_list_first_and_discover_later() {
+    let meta = json!({"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}});
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(json!({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":meta}}));
+    rig.answer(
+        0,
+        "tools/list",
+        json!({"resultType":"complete","tools":[tool("a")],"ttlMs":0,"cacheScope":"private"}),
+    );
+    assert_eq!(names(&rig.heard()[0]), ["a"]);
+    rig.client(json!({"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":meta}}));
+    let result = json!({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"a/b":{}}}});
+    rig.answer(0, "server/discover", result.clone());
+    assert_eq!(rig.heard()[0]["result"], result);
 }
 
 #[test]
@@ -662,6 +682,7 @@ fn what_changed_behind_a_name_is_not_called_where_the_lock_is_to_be_trusted() {
         settings: Settings { trust, ..Settings::default() },
         lock: Some(lock.clone()),
         aggregate: false,
+        over_http: false,
         shelf: Arc::<Memory>::default(),
         meaning: None,
         surfaces: Surfaces::default(),
