@@ -23,7 +23,7 @@ mod reveal;
 mod server;
 #[cfg(test)]
 mod tests;
-mod wording;
+pub(crate) mod wording;
 mod world;
 
 pub use world::{Called, Doing, Outcome, Work};

@@ -155,7 +155,7 @@ pub(super) fn member(text: &[u8], keys: &[&str]) -> Option<Bytes> {
 }
 
 /// The string at a place in a text.
-pub(super) fn text(text: &[u8], keys: &[&str]) -> Option<String> {
+pub(crate) fn text(text: &[u8], keys: &[&str]) -> Option<String> {
     Parser::new().scope(text, |document| {
         let at = keys.iter().try_fold(document.ok()?.root(), |at, key| at.get(key))?;
         at.as_str().map(std::borrow::Cow::into_owned)

@@ -3,9 +3,10 @@
 use super::hub::{Hub, NoStream};
 use super::reply::{self, Reply};
 use super::{Messages, Posted, Server, Sessions, mcp_headers};
-use crate::message::{KNOWN_VERSIONS, MODERN_VERSION};
+use crate::message::{KNOWN_VERSIONS, LEGACY_VERSION, MODERN_VERSION};
 use crate::relay::frame::Key;
 use crate::relay::port::{FromClient, Kind, ToClient};
+use crate::relay::wording;
 use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, HeaderMap, HeaderValue};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -99,7 +100,11 @@ impl<S: Sessions> Server<S> {
     }
 
     async fn initialize(self: Arc<Self>, posted: &Posted, from_client: FromClient) -> Reply {
-        let Some((session, messages)) = self.open_session() else { return full() };
+        // From this version on a client knows an event without a message, and takes a lost stream up from it.
+        let version =
+            posted.frames.first().and_then(|frame| wording::text(&frame.params()?, &["protocolVersion"]));
+        let primed = version.as_deref() == Some(LEGACY_VERSION);
+        let Some((session, messages)) = self.open_session(primed) else { return full() };
         let mut unborn = Unborn { server: Arc::clone(&self), name: Some(session.name.clone()) };
         tokio::spawn(pump(Arc::clone(&self), Arc::clone(&session), messages));
         let (told, first) = oneshot::channel();
@@ -179,7 +184,7 @@ impl<S: Sessions> Server<S> {
         Ok(session)
     }
 
-    fn open_session(&self) -> Option<(Arc<Session>, S::Messages)> {
+    fn open_session(&self, primed: bool) -> Option<(Arc<Session>, S::Messages)> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).ok()?;
         let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -188,7 +193,7 @@ impl<S: Sessions> Server<S> {
         let session = Arc::new(Session {
             name: name.clone(),
             input,
-            hub: Mutex::new(Hub::new(self.settings.priming)),
+            hub: Mutex::new(Hub::new(primed)),
             used: Mutex::new(Instant::now()),
         });
         self.legacy_sessions().insert(name, Arc::clone(&session));

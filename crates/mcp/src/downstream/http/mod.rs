@@ -64,8 +64,6 @@ pub struct HttpSettings {
     pub max_connections: usize,
     /// How long a session may be without use. Default 30 minutes.
     pub idle: Duration,
-    /// Whether streams begin with an event from which they can be taken up, for servers that end them on purpose.
-    pub priming: bool,
 }
 
 impl HttpSettings {
@@ -78,7 +76,6 @@ impl HttpSettings {
             max_sessions: 64,
             max_connections: 512,
             idle: Duration::from_secs(30 * 60),
-            priming: false,
         }
     }
 }

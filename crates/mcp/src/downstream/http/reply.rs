@@ -77,9 +77,9 @@ pub(super) fn event(id: Option<(u64, u64)>, message: &[u8]) -> Bytes {
     event.into()
 }
 
-/// An event without a message, from which a stream can be taken up again.
+/// An event without a message, from which a stream can be taken up again, and after how many milliseconds.
 pub(super) fn priming(stream: u64, number: u64) -> Bytes {
-    format!("id: {stream}-{number}\ndata: \n\n").into()
+    format!("id: {stream}-{number}\nretry: 1000\ndata: \n\n").into()
 }
 
 /// The near end of an event stream.

@@ -341,13 +341,14 @@ async fn versions_are_checked() {
 
 #[tokio::test]
 async fn a_stream_is_taken_up_where_it_was_left() {
-    let mut served = serve_with(|settings| settings.priming = true).await;
-    let stream = served.raw(&served.request("POST", &[], INITIALIZE)).await;
+    let mut served = serve_with(|_| ()).await;
+    let newest = INITIALIZE.replace("{}", r#"{"protocolVersion":"2025-11-25"}"#);
+    let stream = served.raw(&served.request("POST", &[], &newest)).await;
     let mut scripted = served.session().await;
     let id = scripted.id().await;
     scripted.answer(&id, "{}");
     let mut got = head(stream).await;
-    assert!(got.body().await.starts_with("id: 1-0\ndata: \n\nevent: message\nid: 1-1\n"));
+    assert!(got.body().await.starts_with("id: 1-0\nretry: 1000\ndata: \n\nevent: message\nid: 1-1\n"));
     let name = got.header("mcp-session-id").unwrap().to_owned();
     let stream = served.raw(&served.request("POST", &[("mcp-session-id", &name)], &call("5"))).await;
     let id = scripted.id().await;
