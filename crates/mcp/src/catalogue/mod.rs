@@ -1,7 +1,7 @@
 //! What servers said when they last listed their tools, and what was decided about it then, kept on disk.
 //!
 //! A [`Manifest`] lets a list be served at once while its server is still being started; it is compared with what the
-//! server then says. [`Kept`](crate::surface::Kept) decisions give the same list after a restart. Everything here can be
+//! server then says. [`Kept`] decisions give the same list after a restart. Everything here can be
 //! deleted at any time: a file that is missing or broken costs a wait, never a wrong answer.
 //!
 //! - [`page`]: one `tools/list` result, taken apart and put together again.
