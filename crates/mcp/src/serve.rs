@@ -124,10 +124,17 @@ pub(crate) fn surroundings(serve: Serve, over_http: bool) -> Surroundings {
         settings,
         lock,
         aggregate,
+        nonce: nonce(),
         over_http,
         shelf,
         meaning,
         surfaces: Surfaces::default(),
     };
     Surroundings { world: Arc::new(world), options, on_called, on_listed, on_note }
+}
+
+/// What no other process has: its number, and when it was started.
+fn nonce() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}-{:x}", std::process::id(), now.as_nanos())
 }

@@ -267,7 +267,8 @@ pub(crate) struct Relay {
     out: VecDeque<Output>,
 }
 
-/// The ids of our own questions begin with this.
+/// The ids of our own questions begin with this and with what tells this process from every other: a client of ours, or a
+/// server, may be a proxy too.
 const OWN: &str = "deadweight:";
 
 impl Relay {
@@ -350,6 +351,13 @@ impl Relay {
         !self.world.aggregate
     }
 
+    /// The number of a question of our own with this id.
+    fn own_number(&self, key: &Key) -> Option<u64> {
+        let Key::Text(text) = key else { return None };
+        let rest = text.strip_prefix(OWN)?.strip_prefix(&*self.world.nonce)?;
+        rest.strip_prefix(':')?.parse().ok()
+    }
+
     fn note(&mut self, text: impl Into<String>) {
         self.out.push_back(Output::Note(text.into()));
     }
@@ -375,7 +383,7 @@ impl Relay {
         self.last_ask += 1;
         let number = self.last_ask;
         self.asks.insert(number, (server, ask));
-        let id = Bytes::from(format!("\"{OWN}{number}\""));
+        let id = Bytes::from(format!("\"{OWN}{}:{number}\"", self.world.nonce));
         let bytes = wording::request(&id, method, params);
         let kind = Kind::Request { id, method: method.to_owned() };
         let message = self.outbound(server, bytes, kind);

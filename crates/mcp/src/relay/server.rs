@@ -60,9 +60,7 @@ impl Relay {
 
     fn server_response(&mut self, server: usize, id: &Id, frame: &Frame, status: Option<u16>) {
         let key = Key::of(id);
-        if let Key::Text(text) = &key
-            && let Some(number) = text.strip_prefix(OWN).and_then(|number| number.parse::<u64>().ok())
-        {
+        if let Some(number) = self.own_number(&key) {
             if self.asks.get(&number).is_some_and(|(asked, _)| *asked == server)
                 && let Some((_, ask)) = self.asks.remove(&number)
             {
@@ -157,7 +155,7 @@ impl Relay {
             (id.clone(), frame.bytes().clone())
         } else {
             self.last_question += 1;
-            let shown = Bytes::from(format!("\"{OWN}q{}\"", self.last_question));
+            let shown = Bytes::from(format!("\"{OWN}{}:q{}\"", self.world.nonce, self.last_question));
             let bytes = frame.with_id(&shown);
             (shown, bytes)
         };
@@ -261,7 +259,7 @@ impl Relay {
         if let [number] = only[..]
             && let Some((_, ask)) = self.asks.remove(&number)
         {
-            let id = format!("\"{OWN}{number}\"");
+            let id = format!("\"{OWN}{}:{number}\"", self.world.nonce);
             if let Ok(frame) =
                 Frame::one(&mut self.parser, &wording::response(id.as_bytes(), "error", &error))
             {
@@ -352,10 +350,7 @@ impl Relay {
         };
         let Some(id) = id else { return };
         let key = Key::of(id);
-        let own = match &key {
-            Key::Text(text) => text.strip_prefix(OWN).and_then(|number| number.parse::<u64>().ok()),
-            Key::Number(_) => None,
-        };
+        let own = self.own_number(&key);
         let opening = self.calls.get(&key).is_some_and(|call| matches!(call.purpose, Purpose::Opening));
         match own.and_then(|number| self.asks.remove(&number)) {
             Some((_, Ask::Initialize | Ask::Discover)) => self.fail(server, reason),

@@ -66,6 +66,7 @@ impl Rig {
             settings,
             lock: None,
             aggregate,
+            nonce: "n".to_owned(),
             over_http: false,
             shelf,
             meaning: None,
@@ -398,6 +399,20 @@ fn a_modern_client_and_server_speak_as_they_do_without_us() {
 }
 
 #[test]
+fn a_client_that_is_a_proxy_too_is_answered() {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    let mut opened = initialize();
+    opened["id"] = json!("deadweight:other:1");
+    rig.client(opened);
+    rig.answer(0, "initialize", opening());
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    assert_eq!(rig.heard()[0]["id"], "deadweight:other:1");
+    rig.client(json!({"jsonrpc":"2.0","id":"deadweight:1","method":"ping"}));
+    rig.answer(0, "ping", json!({}));
+    assert_eq!(rig.heard()[0]["id"], "deadweight:1");
+}
+
+#[test]
 fn a_modern_client_may_list_first_and_discover_later() {
     let meta = json!({"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}});
@@ -682,6 +697,7 @@ fn what_changed_behind_a_name_is_not_called_where_the_lock_is_to_be_trusted() {
         settings: Settings { trust, ..Settings::default() },
         lock: Some(lock.clone()),
         aggregate: false,
+        nonce: "n".to_owned(),
         over_http: false,
         shelf: Arc::<Memory>::default(),
         meaning: None,

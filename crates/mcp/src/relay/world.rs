@@ -22,6 +22,8 @@ pub(crate) struct World {
     pub(crate) lock: Option<Lock>,
     /// Whether the servers are shown as one, their tools' names qualified.
     pub(crate) aggregate: bool,
+    /// What tells this process from every other, in ids.
+    pub(crate) nonce: String,
     /// Whether clients come over HTTP, with headers of their own.
     pub(crate) over_http: bool,
     /// What is kept on disk.

@@ -10,7 +10,7 @@ use crate::settings::proxy::{Env, Proxy};
 use crate::target::gather::{self, Call};
 use deadweight_lock::Lock;
 use deadweight_mcp::config::process_env;
-use deadweight_mcp::surface::{Meaning, Settings};
+use deadweight_mcp::surface::{Meaning, Settings, Trust};
 use deadweight_mcp::{
     HttpError, HttpSettings, Options, Serve, ServerSpec, Text, Transport, serve_http, serve_stdio,
 };
@@ -44,6 +44,11 @@ pub(super) fn run(args: &Mcp) -> Result<Exit, Trouble> {
         )));
     }
     let lock = servers::lock(&proxy)?;
+    if lock.is_none() && proxy.trust == Trust::Quarantine {
+        exit::warn(
+            "there is no lock, so nothing can be quarantined; make one: deadweight gate --update -- COMMAND",
+        );
+    }
     let served = served(args, &proxy)?;
     let settings = servers::of_surface(&proxy, Some(&served.entry));
     serve(args, served, settings, lock, &proxy)
