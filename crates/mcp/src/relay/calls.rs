@@ -5,8 +5,9 @@ use super::frame::{Frame, replaced};
 use super::port::Id;
 use super::{Doing, Held, Outcome, Phase, Purpose, Relay, Work, wording};
 use crate::listing::Era;
-use crate::surface::{Access, Own, Prepared, Surface, Target, ToolIx};
+use crate::surface::{Access, Own, Prepared, Surface, Target, ToolIx, Trust};
 use bytes::Bytes;
+use deadweight_lock::{NameRule, PolicyKind};
 
 impl Relay {
     /// The client calls a tool.
@@ -50,6 +51,14 @@ impl Relay {
                 let as_sent = Sent { frame: &frame, headers, name: &name, arguments, wrapped: false };
                 self.call_tool(id, &surface, tool, as_sent);
             }
+            None if self.single() && self.unlisted_is_refused(&name) => {
+                let modern = self.client.era == Some(Era::Modern);
+                let text = format!(
+                    "Not called: `{name}` is not in the server's list, and deadweight.lock does not let it be called unseen."
+                );
+                let result = wording::complete(wording::tool_error(&text, modern), modern);
+                self.answer_result(id, &result);
+            }
             None if self.single() => {
                 // The server may have tools that it does not list; it knows what to say.
                 self.run(
@@ -65,6 +74,18 @@ impl Relay {
                 self.answer_error(id, wording::INVALID_PARAMS, &text);
             }
         }
+    }
+
+    /// Whether the lock keeps a tool from being called that its server does not list: it is denied by name, or nothing is
+    /// called that was not reviewed.
+    fn unlisted_is_refused(&self, name: &str) -> bool {
+        let Some(lock) = &self.world.lock else { return false };
+        let by_rule =
+            |rule: &NameRule| rule.kind == PolicyKind::Deny && (rule.tool == name || rule.tool == "*");
+        let label = &self.world.labels[0];
+        let denied = lock.tools_of(label).any(|(key, tool)| key.name == name && tool.marks.deny.is_some());
+        let server = lock.servers.get(label).is_some_and(|server| server.marks.deny.is_some());
+        self.world.settings.trust == Trust::Quarantine || denied || server || lock.rules.iter().any(by_rule)
     }
 
     fn unknown_tool(&self, surface: &Surface, name: &str) -> String {

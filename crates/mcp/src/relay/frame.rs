@@ -80,7 +80,12 @@ impl Frame {
             };
             *place = Some(entry.value);
         }
+        let id_kind = id.map(|id: Value<'_, '_>| id.kind());
         let id = id.filter(|id| matches!(id.kind(), json::Kind::String | json::Kind::Number));
+        if id.is_none() && id_kind.is_some_and(|kind| kind != json::Kind::Null) {
+            // Nothing can be answered under such an id, and a request is not to pass for a notification.
+            return Err(NoFrame::Shape { id: None });
+        }
         let error = error.filter(|error: &Value<'_, '_>| !error.is_null());
         let kind = match (method.and_then(|method| method.as_str()), id) {
             (Some(method), Some(id)) => Kind::Request { id: slice(id), method: method.into_owned() },
@@ -277,6 +282,7 @@ impl Key {
             return Self::Text(inner.to_owned());
         }
         match text.parse::<f64>() {
+            Ok(0.0) => Self::Number("0".to_owned()),
             Ok(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
                 Self::Number(format!("{number:.0}"))
             }
@@ -312,6 +318,10 @@ mod tests {
         assert_eq!(kind(r#"{"id":"q","error":{}}"#), Ok(Kind::Response { id: id("\"q\"") }));
         assert_eq!(kind(r#"{"id":3}"#), Err(NoFrame::Shape { id: Some(id("3")) }));
         assert_eq!(kind("[]"), Err(NoFrame::Shape { id: None }));
+        for id in ["true", "{}", "[1]"] {
+            let text = format!(r#"{{"method":"tools/call","id":{id}}}"#);
+            assert_eq!(kind(&text), Err(NoFrame::Shape { id: None }), "{text}");
+        }
         assert!(matches!(kind("{"), Err(NoFrame::Json { .. })));
     }
 
@@ -353,6 +363,7 @@ mod tests {
     #[test]
     fn ids_are_compared_by_value() {
         assert_eq!(Key::of(b"1"), Key::of(b"1.0"));
+        assert_eq!(Key::of(b"-0"), Key::of(b"0"));
         assert_eq!(Key::of(br#""a\u0062""#), Key::of(br#""ab""#));
         assert_ne!(Key::of(b"1"), Key::of(br#""1""#));
         assert_eq!(Key::of(b"1").other_kind(), Key::of(br#""1""#));

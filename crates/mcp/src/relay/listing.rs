@@ -139,8 +139,12 @@ impl Relay {
             self.outdated = true;
         }
         if !same && served && !announced {
-            // Nobody has told the client yet.
-            self.announce();
+            // Nobody has told the client yet. What it does not see has not changed for it.
+            let before = self.surface.as_ref().map(|surface| surface.tools().clone());
+            let after = self.surface().ok().map(|surface| surface.tools().clone());
+            if before != after {
+                self.announce();
+            }
         }
         self.release_queue(server);
         self.go_on();
@@ -229,7 +233,7 @@ impl Relay {
         }
         let all = (0..self.servers.len()).all(|server| self.known(server));
         let patient = self.single() || self.patience.is_some() || !self.client.opened;
-        if !all && (patient || !self.hears_of_latecomers()) {
+        if !all && patient {
             return;
         }
         let held = std::mem::take(&mut self.lists);
@@ -259,10 +263,6 @@ impl Relay {
         if error.is_some() {
             self.servers[0].list_error = None;
         }
-    }
-
-    fn hears_of_latecomers(&self) -> bool {
-        self.client.who.profile.and_then(|profile| profile.list_changed).is_some_and(|fact| fact.value)
     }
 
     fn list_result(&self, surface: &Surface) -> Bytes {

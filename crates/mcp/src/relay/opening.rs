@@ -12,6 +12,9 @@ use std::time::Duration;
 
 /// How long the servers of an aggregate are waited for, where a client hears of latecomers.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long they are waited for where it does not: nearly as long as clients wait, so that one silent server does not keep the
+/// others from being used at all.
+const PATIENCE_WITH_THE_DEAF: Duration = Duration::from_secs(20);
 /// The first pause before a server that failed is started again; it doubles from one to the next, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -83,9 +86,9 @@ impl Relay {
                 }
             }
             let hears = self.client.who.profile.and_then(|profile| profile.list_changed);
-            if hears.is_some_and(|fact| fact.value) {
-                self.patience = Some(self.now + PATIENCE);
-            }
+            let patience =
+                if hears.is_some_and(|fact| fact.value) { PATIENCE } else { PATIENCE_WITH_THE_DEAF };
+            self.patience = Some(self.now + patience);
         }
         self.try_open();
     }
@@ -341,7 +344,7 @@ impl Relay {
                 || server.phase == Phase::Failed
                 || (server.phase == Phase::Ready && (server.fresh || server.list_error.is_some()))
         };
-        let waiting = self.patience.is_some() || !self.client_hears();
+        let waiting = self.patience.is_some();
         if self.servers.iter().any(|server| !settled(server)) && (self.single() || waiting) {
             return;
         }
@@ -351,10 +354,6 @@ impl Relay {
         self.client.opened = true;
         self.client.expects_changes = wording::has(&result, &["capabilities", "tools", "listChanged"]);
         self.answer_result(&id, &result);
-    }
-
-    fn client_hears(&self) -> bool {
-        self.client.who.profile.and_then(|profile| profile.list_changed).is_some_and(|fact| fact.value)
     }
 
     fn opening_of_one(&mut self) -> Bytes {

@@ -25,6 +25,7 @@ impl Relay {
                     for frame in frames {
                         match frame {
                             Ok(frame) => self.server_frame(server, frame, about.as_ref(), status),
+                            Err(NoFrame::Shape { id: Some(id) }) => self.no_answer(server, &id),
                             // An error without an id can only be about the one request it came as an answer to.
                             Err(NoFrame::Shape { .. }) => {
                                 self.shapeless(server, &bytes, about.as_ref(), status)
@@ -208,7 +209,12 @@ impl Relay {
                 self.servers[server].fresh = false;
                 self.servers[server].pages = None;
                 self.asks.retain(|_, (asked, ask)| !(*asked == server && *ask == Ask::Tools));
-                self.fetch(server);
+                // It is fetched when it is asked for: some servers say this after every list. Where calls are held against
+                // the lock, or wait, it is needed at once.
+                let wanted = self.world.lock.is_some() || self.surface.is_none() || !self.lists.is_empty();
+                if wanted || !self.held.is_empty() {
+                    self.fetch(server);
+                }
             }
             _ => {}
         }
@@ -265,6 +271,14 @@ impl Relay {
             {
                 self.own_answer(server, &ask, &frame);
             }
+        }
+    }
+
+    /// An answer that answers nothing: neither result nor error.
+    fn no_answer(&mut self, server: usize, id: &Id) {
+        let bytes = wording::error(id, -32603, "the server answered with neither a result nor an error");
+        if let Ok(frame) = Frame::one(&mut self.parser, &bytes) {
+            self.server_response(server, id, &frame, None);
         }
     }
 
@@ -390,8 +404,12 @@ impl Relay {
 
     /// A link is over.
     fn ended(&mut self, server: usize, reason: Reason, stderr: Vec<String>) {
-        let text = wording::why(&self.world.specs[server], reason, stderr);
         let was = self.servers[server].phase;
+        let text = if was == Phase::Ready {
+            wording::how_it_ended(&self.world.specs[server], reason, stderr)
+        } else {
+            wording::why(&self.world.specs[server], reason, stderr)
+        };
         let steady = self.now.saturating_sub(self.servers[server].started_at) >= STEADY;
         if was == Phase::Opening || self.servers[server].manifest.is_none() {
             // It never came to say what it has.

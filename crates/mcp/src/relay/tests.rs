@@ -413,6 +413,43 @@ fn a_client_that_is_a_proxy_too_is_answered() {
 }
 
 #[test]
+fn a_call_that_could_not_be_answered_does_not_pass_for_a_notification() {
+    let mut rig = one();
+    let before = rig.sent.len();
+    for id in ["", r#""id":null,"#, r#""id":true,"#, r#""id":{},"#] {
+        rig.client_raw(format!(r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{{"name":"a"}}}}"#));
+    }
+    assert_eq!(rig.sent.len(), before, "{:?}", rig.sent);
+}
+
+#[test]
+fn an_answer_that_answers_nothing_ends_its_call() {
+    let mut rig = one();
+    rig.client(call(1, "a"));
+    rig.server_raw(0, r#"{"jsonrpc":"2.0","id":1}"#.to_owned());
+    assert_eq!(rig.heard()[0]["error"]["code"], -32603);
+}
+
+#[test]
+fn a_silent_server_does_not_keep_the_others_from_being_used() {
+    let mut rig = Rig::new(&["x", "y"], true, Arc::default());
+    rig.open();
+    rig.answer(0, "initialize", opening());
+    rig.answer(0, "tools/list", json!({"tools":[tool("a")]}));
+    rig.client(list(1));
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    rig.now = rig.relay.deadline().unwrap();
+    rig.relay.tick(rig.now);
+    rig.collect();
+    let heard = rig.heard();
+    assert!(
+        heard[0]["result"]["instructions"].as_str().unwrap().contains("`y` is still starting"),
+        "{heard:?}"
+    );
+    assert_eq!(names(&heard[1]), ["x__a"]);
+}
+
+#[test]
 fn a_modern_client_may_list_first_and_discover_later() {
     let meta = json!({"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}});
@@ -722,6 +759,9 @@ fn what_changed_behind_a_name_is_not_called_where_the_lock_is_to_be_trusted() {
         let denied = heard.iter().find(|message| message["id"] == 2).unwrap();
         assert_eq!(denied["result"]["isError"], true);
         assert!(text_of(denied).contains("not here"), "{denied}");
+        // Nor does what the server does not list get around it.
+        rig.client(call(3, "hidden"));
+        assert_eq!(rig.heard().iter().any(|message| message["result"]["isError"] == true), !runs);
         if !runs {
             let held = heard.iter().find(|message| message["id"] == 1).unwrap();
             assert_eq!(held["result"]["isError"], true, "{held}");

@@ -210,6 +210,20 @@ pub(super) fn why(spec: &ServerSpec, reason: Reason, stderr: Vec<String>) -> Str
     text
 }
 
+/// How a server ended that was at work, in the same way.
+pub(super) fn how_it_ended(spec: &ServerSpec, reason: Reason, stderr: Vec<String>) -> String {
+    let how = match &reason {
+        Reason::Exited { code: Some(code), .. } => format!("it ended with exit code {code}"),
+        Reason::Exited { signal: Some(signal), .. } => format!("it was ended by signal {signal}"),
+        Reason::Exited { .. } | Reason::OutputClosed => "it closed its output".to_owned(),
+        _ => return why(spec, reason, stderr),
+    };
+    match stderr.last() {
+        Some(last) => format!("{how}; it last wrote: {last}"),
+        None => how,
+    }
+}
+
 /// What a call is answered with whose server does not work.
 pub(super) fn not_available(label: &str, reason: &str) -> String {
     format!("The MCP server `{label}` is not available: {reason}")

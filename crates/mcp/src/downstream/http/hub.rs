@@ -89,17 +89,28 @@ impl Hub {
         }
     }
 
+    /// Whether somebody listens to a stream.
+    fn is_live(&self, id: u64) -> bool {
+        self.streams.get(&id).is_some_and(|slot| slot.live.is_some())
+    }
+
+    /// Whether a request of this id waits for its answer.
+    pub(super) fn waits(&self, request: &Key) -> bool {
+        self.requests.contains_key(request)
+    }
+
     /// Puts a message on the stream where it belongs.
     pub(super) fn route(&mut self, message: &ToClient) {
         let key = message.about.as_ref().map(|about| Key::of(about));
-        let id = key.as_ref().and_then(|key| self.requests.get(key)).copied().unwrap_or(ALONE);
-        if message.end
-            && let Some(key) = key
-        {
-            self.requests.remove(&key);
+        let mut id = key.as_ref().and_then(|key| self.requests.get(key)).copied().unwrap_or(ALONE);
+        if id == ALONE && !self.is_live(ALONE) {
+            // A client without a stream of its own for it hears it on an answer it waits for, rather than never.
+            let waiting = self.streams.keys().rev().copied().find(|stream| self.is_live(*stream));
+            id = waiting.unwrap_or(ALONE);
         }
+        let answers = message.end && key.is_some_and(|key| self.requests.remove(&key).is_some());
         let Some(slot) = self.streams.get_mut(&id) else { return };
-        if message.end && id != ALONE {
+        if message.end && id != ALONE && answers {
             slot.unanswered = slot.unanswered.saturating_sub(1);
         }
         let over = id != ALONE && slot.unanswered == 0;

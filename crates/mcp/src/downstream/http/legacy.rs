@@ -87,6 +87,10 @@ impl<S: Sessions> Server<S> {
             let sent = session.input.send(from_client).await;
             return if sent.is_ok() { reply::empty(StatusCode::ACCEPTED) } else { gone() };
         }
+        if requests.iter().any(|request| session.hub().waits(request)) {
+            let detail = "Invalid Request: a request with this id is still under way";
+            return reply::error(StatusCode::BAD_REQUEST, None, -32600, detail);
+        }
         let (told, first) = oneshot::channel();
         let (_, stream) = session.hub().open(&requests, told);
         if session.input.send(from_client).await.is_err() {
