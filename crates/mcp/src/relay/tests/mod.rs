@@ -1,6 +1,8 @@
 //! The relay against scripted clients and servers, without any I/O.
 
-use super::frame::Key;
+mod histories;
+mod lazy;
+
 use super::port::{Event, FromClient, FromServer, Kind, Outbound, ToClient, Undelivered};
 use super::{Called, Outcome, Output, Relay, Shelf, Surfaces, World};
 use crate::catalogue::Manifest;
@@ -8,9 +10,8 @@ use crate::error::Reason;
 use crate::spec::ServerSpec;
 use crate::surface::{Kept, Settings};
 use bytes::Bytes;
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -205,6 +206,10 @@ fn one() -> Rig {
     rig.answer(0, "tools/list", json!({"tools":[tool("a")],"nextCursor":"2"}));
     assert_eq!(rig.answer(0, "tools/list", json!({"tools":[tool("b")]}))["params"]["cursor"], "2");
     rig
+}
+
+fn text_of(message: &Value) -> String {
+    message["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -619,106 +624,6 @@ fn garbage_of_the_client_is_answered_and_ends_nothing() {
     assert_eq!(names(&rig.heard()[0]), ["a", "b"]);
 }
 
-fn load(id: u32, name: &str) -> Value {
-    json!({"jsonrpc":"2.0","id":id,"method":"tools/call","params":{"name":"load_tool_schemas","arguments":{"tools":[name]}}})
-}
-
-/// One server, everything of it deferred, for a client that hears of changes.
-fn deferred(settings: Settings) -> Rig {
-    let mut rig = Rig::with(&["s"], false, Arc::default(), Settings { budget: 0, ..settings });
-    let mut opened = initialize();
-    opened["params"]["clientInfo"]["name"] = json!("claude-code");
-    rig.client(opened);
-    rig.answer(0, "initialize", opening());
-    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
-    let schema = json!({"type":"object","properties":{"count":{"type":"integer","description":"How many. ".repeat(40)}},"required":["count"]});
-    let tools = json!([
-        {"name":"read","description":"Reads.","inputSchema":schema,"annotations":{"readOnlyHint":true}},
-        {"name":"wipe","description":"Wipes.","inputSchema":schema},
-    ]);
-    rig.answer(0, "tools/list", json!({"tools":tools}));
-    rig.client(list(1));
-    rig.heard();
-    rig
-}
-
-fn stubs() -> Settings {
-    Settings { surface: crate::surface::Choice::Stubs, ..Settings::default() }
-}
-
-fn text_of(message: &Value) -> String {
-    message["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()
-}
-
-#[test]
-fn a_deferred_call_is_coerced_and_runs_or_comes_back_with_the_schema() {
-    let mut rig = deferred(stubs());
-    let call = |id: u32, name: &str, arguments: Value| json!({"jsonrpc":"2.0","id":id,"method":"tools/call","params":{"name":name,"arguments":arguments}});
-    rig.client(call(2, "read", json!({"count":"3"})));
-    assert_eq!(rig.answer(0, "tools/call", json!({"content":[]}))["params"]["arguments"], json!({"count":3}));
-    rig.heard();
-    rig.client(call(3, "read", json!({"count":"many"})));
-    let heard = rig.heard();
-    assert_eq!(heard[0]["result"]["isError"], true);
-    assert!(text_of(&heard[0]).contains("\"inputSchema\""), "{heard:?}");
-    // Not declared harmless: nothing runs before its schema was shown, and then it does.
-    rig.client(call(4, "wipe", json!({"count":1})));
-    assert!(text_of(&rig.heard()[0]).contains("\"inputSchema\""));
-    assert!(rig.sent.iter().all(|(_, message)| !matches!(&message.kind, Kind::Request { .. })));
-    rig.client(call(5, "wipe", json!({"count":1})));
-    rig.answer(0, "tools/call", json!({"content":[]}));
-    assert_eq!(rig.heard()[0]["id"], 5);
-    let outcomes: Vec<Outcome> = rig.called.iter().map(|called| called.outcome).collect();
-    assert_eq!(outcomes, [Outcome::Ok, Outcome::Refused, Outcome::Refused, Outcome::Ok]);
-}
-
-#[test]
-fn a_load_changes_nothing_in_the_list_and_is_always_answered_in_full() {
-    let mut rig = deferred(stubs());
-    rig.client(list(2));
-    let before = rig.heard()[0]["result"].clone();
-    rig.client(load(3, "wipe"));
-    rig.client(load(4, "wipe"));
-    rig.client(list(5));
-    let heard = rig.heard();
-    assert_eq!(heard.len(), 3, "no notification: {heard:?}");
-    assert_eq!(text_of(&heard[0]), text_of(&heard[1]));
-    assert_eq!(heard[2]["result"], before);
-}
-
-#[test]
-fn where_it_is_asked_for_a_load_is_seen_in_the_list_before_it_is_answered() {
-    let mut rig = deferred(Settings { reveal: true, ..stubs() });
-    rig.client(load(3, "wipe"));
-    assert_eq!(rig.heard(), [json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})]);
-    rig.client(list(4));
-    let heard = rig.heard();
-    assert_eq!(heard[0]["id"], 4);
-    let wipe = heard[0]["result"]["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "wipe");
-    assert_eq!(wipe.unwrap()["inputSchema"]["required"], json!(["count"]));
-    assert_eq!(heard[1]["id"], 3);
-    // One that does not ask again is not waited for without end.
-    rig.client(load(5, "read"));
-    rig.heard();
-    rig.now += Duration::from_secs(2);
-    rig.relay.tick(rig.now);
-    rig.collect();
-    assert_eq!(rig.heard()[0]["id"], 5);
-}
-
-#[test]
-fn a_result_that_is_too_large_is_cut_and_can_be_read_on() {
-    let mut rig = deferred(Settings { max_result: Some(2_000), ..stubs() });
-    rig.client(json!({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read","arguments":{"count":1}}}));
-    let text: String = (0..2_000).map(|line| format!("line {line}\n")).collect();
-    rig.answer(0, "tools/call", json!({"content":[{"type":"text","text":text}]}));
-    let heard = rig.heard();
-    assert!(heard[0].to_string().len() < 4_000, "{}", heard[0].to_string().len());
-    assert!(text_of(&heard[0]).starts_with("line 0\n") && text_of(&heard[0]).contains("read_result"));
-    rig.client(list(3));
-    assert!(names(&rig.heard()[0]).contains(&"read_result".to_owned()));
-}
-
 #[test]
 fn what_changed_behind_a_name_is_not_called_where_the_lock_is_to_be_trusted() {
     let mut lock = deadweight_lock::Lock::new("calibrated", "tools/list");
@@ -804,164 +709,4 @@ fn a_modern_client_of_an_aggregate_hears_of_changes_on_the_stream_it_asked_for()
     rig.client(json!({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l"}}));
     rig.server(0, json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"}));
     assert_eq!(rig.heard(), [] as [Value; 0]);
-}
-
-/// What can happen.
-#[derive(Debug, Clone)]
-enum Happening {
-    List,
-    Call(usize),
-    Other(usize),
-    Cancel(usize),
-    Answer(usize),
-    AnswerTwice(usize),
-    Refuse(usize),
-    Garbage(usize),
-    Changed(usize),
-    Ask(usize),
-    End(usize),
-    Wait,
-}
-
-fn happening() -> impl Strategy<Value = Happening> {
-    use Happening::{
-        Answer, AnswerTwice, Ask, Call, Cancel, Changed, End, Garbage, List, Other, Refuse, Wait,
-    };
-    prop_oneof![
-        2 => Just(List),
-        4 => (0usize..6).prop_map(Call),
-        2 => (0usize..6).prop_map(Other),
-        1 => (0usize..40).prop_map(Cancel),
-        8 => (0usize..40).prop_map(Answer),
-        1 => (0usize..40).prop_map(AnswerTwice),
-        1 => (0usize..40).prop_map(Refuse),
-        1 => (0usize..2).prop_map(Garbage),
-        1 => (0usize..2).prop_map(Changed),
-        1 => (0usize..2).prop_map(Ask),
-        1 => (0usize..2).prop_map(End),
-        1 => Just(Wait),
-    ]
-}
-
-fn result_of(method: &str) -> Value {
-    match method {
-        "initialize" => opening(),
-        "tools/list" => json!({"tools":[tool("a"), tool("b")]}),
-        "prompts/list" => json!({"prompts":[{"name":"p"}]}),
-        _ => json!({"content":[]}),
-    }
-}
-
-impl Rig {
-    fn reply(&mut self, index: usize, error: bool, times: usize) {
-        let requests: Vec<usize> =
-            (0..self.sent.len()).filter(|at| matches!(self.sent[*at].1.kind, Kind::Request { .. })).collect();
-        let Some(at) = requests.get(index % requests.len().max(1)) else { return };
-        let (server, message) = self.sent.remove(*at);
-        let Kind::Request { id, method } = &message.kind else { return };
-        let id: Value = serde_json::from_slice(id).unwrap();
-        let answer = if error {
-            json!({"jsonrpc":"2.0","id":id,"error":{"code":-1,"message":"no"}})
-        } else {
-            json!({"jsonrpc":"2.0","id":id,"result":result_of(method)})
-        };
-        for _ in 0..times {
-            self.server(server, answer.clone());
-        }
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
-
-    /// Whatever happens: no request is answered twice; none that was taken back is answered after that; and when the servers
-    /// have ended for good, or have answered, every other one has been answered.
-    #[test]
-    fn every_request_ends_in_one_answer(
-        aggregate in any::<bool>(),
-        happenings in prop::collection::vec(happening(), 0..60),
-    ) {
-        let labels: &[&str] = if aggregate { &["x", "y"] } else { &["x"] };
-        let mut rig = Rig::new(labels, aggregate, Arc::default());
-        rig.open();
-        let mut asked: BTreeMap<Key, bool> = BTreeMap::new();
-        asked.insert(Key::of(b"\"i\""), false);
-        let mut last = 100;
-        let mut ask = |rig: &mut Rig, id: i32, method: &str, params: Value| {
-            asked.insert(Key::of(id.to_string().as_bytes()), false);
-            rig.client(json!({"jsonrpc":"2.0","id":id,"method":method,"params":params}));
-        };
-        let mut taken_back: Vec<(i32, usize)> = Vec::new();
-        for happening in happenings {
-            match happening {
-                Happening::List => { last += 1; ask(&mut rig, last, "tools/list", json!({})); }
-                Happening::Call(index) => {
-                    let name = ["a", "x__a", "b", "x__b", "y__a", "nope"][index];
-                    last += 1;
-                    ask(&mut rig, last, "tools/call", json!({"name":name,"arguments":{"x":"1"}}));
-                }
-                Happening::Other(index) => {
-                    let method = ["ping", "prompts/list", "resources/read", "prompts/get", "x/y", "tasks/list"][index];
-                    last += 1;
-                    ask(&mut rig, last, method, json!({"name":"x__p","uri":"u:"}));
-                }
-                Happening::Cancel(index) => {
-                    let id = 101 + i32::try_from(index).unwrap();
-                    if id > last {
-                        continue;
-                    }
-                    rig.client(json!({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":id}}));
-                    taken_back.push((id, rig.to_client.len()));
-                }
-                Happening::Answer(index) => rig.reply(index, false, 1),
-                Happening::AnswerTwice(index) => rig.reply(index, false, 2),
-                Happening::Refuse(index) => rig.reply(index, true, 1),
-                Happening::Garbage(server) if server < labels.len() => {
-                    rig.server_raw(server, "{\"x\"".to_owned());
-                    rig.server_raw(server, "hello".to_owned());
-                    rig.server_raw(server, r#"{"jsonrpc":"2.0","id":9999,"result":{}}"#.to_owned());
-                }
-                Happening::Changed(server) if server < labels.len() => {
-                    rig.server(server, json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"}));
-                }
-                Happening::Ask(server) if server < labels.len() => {
-                    rig.server(server, json!({"jsonrpc":"2.0","id":1,"method":"roots/list"}));
-                }
-                Happening::End(server) if server < labels.len() && rig.generation(server) > 0 => rig.end(server),
-                Happening::Wait => {
-                    rig.now += Duration::from_secs(7);
-                    rig.relay.tick(rig.now);
-                    rig.collect();
-                }
-                _ => {}
-            }
-        }
-        // From here on the servers answer everything, and time passes.
-        for _ in 0..200 {
-            while rig.sent.iter().any(|(_, message)| matches!(message.kind, Kind::Request { .. })) {
-                rig.reply(0, false, 1);
-            }
-            rig.now += Duration::from_secs(7);
-            rig.relay.tick(rig.now);
-            rig.collect();
-            rig.sent.retain(|(_, message)| matches!(message.kind, Kind::Request { .. }));
-        }
-        let mut answers: BTreeMap<Key, usize> = BTreeMap::new();
-        for (at, message) in rig.to_client.iter().enumerate() {
-            let value: Value = serde_json::from_slice(&message.bytes).unwrap();
-            if value.get("method").is_some() || !message.end {
-                continue;
-            }
-            let key = Key::of(value["id"].to_string().as_bytes());
-            *answers.entry(key.clone()).or_default() += 1;
-            let late = taken_back.iter().find(|(id, since)| Key::of(id.to_string().as_bytes()) == key && at >= *since);
-            prop_assert!(late.is_none(), "{key:?} was answered after it was taken back");
-        }
-        for key in asked.keys() {
-            let count = answers.get(key).copied().unwrap_or_default();
-            let cancelled = taken_back.iter().any(|(id, _)| Key::of(id.to_string().as_bytes()) == *key);
-            prop_assert!(count <= 1, "{key:?} was answered {count} times");
-            prop_assert!(count == 1 || cancelled, "{key:?} was never answered; {:?}", rig.notes);
-        }
-    }
 }
