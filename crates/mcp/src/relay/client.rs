@@ -29,9 +29,8 @@ impl Relay {
                     }
                 }
             }
-            Err(NoFrame::Json { offset, detail }) => {
+            Err(NoFrame::Json { detail, .. }) => {
                 let text = format!("this is no JSON: {detail}");
-                let _ = offset;
                 self.answer_without_id(wording::PARSE_ERROR, &text);
             }
             Err(NoFrame::Shape { .. }) => {

@@ -427,8 +427,7 @@ impl Relay {
             self.out.push_back(Output::Send { server, message: message.clone() });
         } else {
             if !self.start_for_request(server) {
-                let (method, purpose) = (method_of(&message), purpose);
-                return self.refuse(server, id, &method, purpose);
+                return self.refuse(server, id, purpose);
             }
             self.servers[server].queue.push_back(message.clone());
         }
@@ -462,14 +461,13 @@ impl Relay {
     }
 
     /// Answers a request whose server does not work.
-    fn refuse(&mut self, server: usize, id: &Id, method: &str, purpose: Purpose) {
+    fn refuse(&mut self, server: usize, id: &Id, purpose: Purpose) {
         let label = &self.world.labels[server];
         let reason = self.servers[server].failure.clone().unwrap_or_else(|| "it does not run".to_owned());
         let text = wording::not_available(label, &reason);
         if let Purpose::Tool(work) = purpose {
             self.called(work, self.now, 0, Outcome::Crashed);
         }
-        let _ = method;
         self.answer_error(id, wording::NOT_AVAILABLE, &text);
     }
 
@@ -490,12 +488,5 @@ impl Relay {
         self.try_open();
         self.release_held();
         self.serve_lists();
-    }
-}
-
-fn method_of(message: &Outbound) -> String {
-    match &message.kind {
-        Kind::Request { method, .. } | Kind::Notification { method } => method.clone(),
-        Kind::Response { .. } => String::new(),
     }
 }

@@ -508,7 +508,7 @@ impl Relay {
         known.retry_at = (known.failures <= RETRIES).then(|| self.now + pause);
         known.queue.clear();
         self.let_go(server);
-        self.drop_work(server, &wording::not_available(&label, &reason), true);
+        self.drop_work(server, &wording::not_available(&label, &reason));
         self.go_on();
     }
 }

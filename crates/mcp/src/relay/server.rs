@@ -316,7 +316,7 @@ impl Relay {
     }
 
     /// Ends everything that is under way at a server.
-    pub(super) fn drop_work(&mut self, server: usize, text: &str, _queued: bool) {
+    pub(super) fn drop_work(&mut self, server: usize, text: &str) {
         let mut keys: Vec<Key> =
             self.calls.iter().filter(|(_, call)| call.server == server).map(|(key, _)| key.clone()).collect();
         keys.sort();
@@ -393,7 +393,7 @@ impl Relay {
         let text = wording::ended(&label, "it does not know the session any more");
         self.let_go(server);
         self.servers[server].phase = Phase::Cold;
-        self.drop_work(server, &text, true);
+        self.drop_work(server, &text);
         self.start(server);
         if let Some(mut call) = again {
             call.resent = true;
@@ -430,7 +430,7 @@ impl Relay {
             known.retry_at = Some(self.now + STEADY);
         }
         known.queue.clear();
-        self.drop_work(server, &wording::ended(&label, &text), false);
+        self.drop_work(server, &wording::ended(&label, &text));
         self.go_on();
     }
 }
