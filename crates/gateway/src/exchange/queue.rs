@@ -1,0 +1,132 @@
+//! The way from the relay to whoever measures: never waited for, and bounded in memory.
+
+use super::{Answer, Event, Unread};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// A queue whose events hold at most about `bound` bytes of bodies. Whatever comes when it is full is told without its
+/// bodies: it is counted, and not measured.
+pub fn channel(bound: u64) -> (Sink, Events) {
+    let (sender, receiver) = mpsc::channel();
+    let waiting = Arc::new(AtomicU64::new(0));
+    (Sink { sender, waiting: Arc::clone(&waiting), bound }, Events { receiver, waiting })
+}
+
+/// The relay's end.
+#[derive(Debug, Clone)]
+pub struct Sink {
+    sender: Sender<Event>,
+    waiting: Arc<AtomicU64>,
+    bound: u64,
+}
+
+/// The end of whoever measures.
+#[derive(Debug)]
+pub struct Events {
+    receiver: Receiver<Event>,
+    waiting: Arc<AtomicU64>,
+}
+
+impl Sink {
+    /// Tells an event, at once. When nobody listens any more it is lost.
+    pub fn tell(&self, mut event: Event) {
+        let held = held(&event);
+        if held > 0 && self.waiting.fetch_add(held, Ordering::Relaxed) + held > self.bound {
+            self.waiting.fetch_sub(held, Ordering::Relaxed);
+            forget(&mut event);
+        }
+        let _ = self.sender.send(event);
+    }
+}
+
+impl Events {
+    /// Waits for the next event; none when the relay is gone.
+    pub fn next(&self) -> Option<Event> {
+        self.receiver.recv().ok().map(|event| self.taken(event))
+    }
+
+    /// Waits for the next event for no longer than `time`.
+    ///
+    /// # Errors
+    ///
+    /// When none came within the time, or none will come any more.
+    pub fn next_within(&self, time: Duration) -> Result<Event, RecvTimeoutError> {
+        self.receiver.recv_timeout(time).map(|event| self.taken(event))
+    }
+
+    /// The next event, if there is one now.
+    pub fn try_next(&self) -> Option<Event> {
+        self.receiver.try_recv().ok().map(|event| self.taken(event))
+    }
+
+    fn taken(&self, event: Event) -> Event {
+        self.waiting.fetch_sub(held(&event), Ordering::Relaxed);
+        event
+    }
+}
+
+/// Bytes of bodies in an event. A body that was sent as it came is the same memory, and counts once.
+fn held(event: &Event) -> u64 {
+    let bytes = |body: &super::Copied| if body.chunks.is_empty() { 0 } else { body.length };
+    match event {
+        Event::Begun(begun) if begun.edited.is_none() => bytes(&begun.received),
+        Event::Begun(begun) => bytes(&begun.received) + bytes(&begun.sent),
+        Event::Frame(frame) => bytes(&frame.text),
+        Event::Ended(ended) => match &ended.answer {
+            Answer::Body { body, .. } => bytes(body),
+            Answer::Stream(_) | Answer::Unread(_) => 0,
+        },
+    }
+}
+
+fn forget(event: &mut Event) {
+    match event {
+        Event::Begun(begun) => {
+            begun.received.forget();
+            begun.sent.forget();
+        }
+        Event::Frame(frame) => frame.text.forget(),
+        Event::Ended(ended) => ended.answer = Answer::Unread(Unread::TooLarge),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{Copied, ExchangeId, Frame, Way};
+    use bytes::Bytes;
+    use std::time::SystemTime;
+
+    fn frame(length: usize) -> Event {
+        let text =
+            Copied { chunks: vec![Bytes::from(vec![b'x'; length])], length: length as u64, whole: true };
+        Event::Frame(Box::new(Frame {
+            id: ExchangeId(1),
+            at: SystemTime::UNIX_EPOCH,
+            way: Way::Up,
+            text,
+            compressed: false,
+        }))
+    }
+
+    fn whole(event: Option<Event>) -> bool {
+        matches!(event, Some(Event::Frame(frame)) if frame.text.whole)
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_without_its_body() {
+        let (sink, events) = channel(100);
+        sink.tell(frame(60));
+        sink.tell(frame(60));
+        sink.tell(frame(40));
+        assert!(whole(events.next()));
+        assert!(!whole(events.next()));
+        assert!(whole(events.next()));
+        sink.tell(frame(100));
+        assert!(whole(events.try_next()));
+        drop(sink);
+        assert!(events.next().is_none());
+    }
+}
