@@ -1,8 +1,11 @@
 //! What was recorded, read back.
 
-use crate::call::{bounded, read, stored};
+use crate::call::{Call, bounded, read, stored};
 use crate::error::Error;
+use crate::exchange::{self, KnownSets};
+use crate::lineage::{self, Lineage};
 use crate::listing::{self, Listing};
+use crate::names::{self, Name};
 use crate::recorder::Line;
 use crate::schema::{self, Access};
 use sqlx::Connection;
@@ -12,8 +15,8 @@ use std::path::{Path, PathBuf};
 /// A ledger, open for reading.
 #[derive(Debug)]
 pub struct Ledger {
-    file: PathBuf,
-    connection: SqliteConnection,
+    pub(crate) file: PathBuf,
+    pub(crate) connection: SqliteConnection,
 }
 
 /// Which lines are summed up.
@@ -128,6 +131,10 @@ impl Ledger {
         Ok(Some(Self { file: file.to_owned(), connection }))
     }
 
+    pub(crate) fn error(&self, error: &sqlx::Error) -> Error {
+        Error::of_sqlite(&self.file, error)
+    }
+
     /// What was done with each tool, by server and name.
     ///
     /// # Errors
@@ -153,6 +160,26 @@ impl Ledger {
         listing::all(&mut self.connection).await.map_err(|error| Error::of_sqlite(&self.file, &error))
     }
 
+    /// The names that proxies show, with whose they are, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn names(&mut self) -> Result<Vec<Name>, Error> {
+        names::all(&mut self.connection).await.map_err(|error| Error::of_sqlite(&self.file, &error))
+    }
+
+    /// What is remembered of conversations that were added to at `since_ms` or later, the newest first, at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn lineages(&mut self, since_ms: u64, most: u32) -> Result<Vec<Lineage>, Error> {
+        lineage::since(&mut self.connection, since_ms, most)
+            .await
+            .map_err(|error| Error::of_sqlite(&self.file, &error))
+    }
+
     /// The sums of all lines.
     ///
     /// # Errors
@@ -172,46 +199,65 @@ impl Ledger {
 /// Writes lines in one transaction: all of them or none.
 pub(crate) async fn write(
     connection: &mut SqliteConnection,
+    sets: &mut KnownSets,
+    file: &Path,
+    lines: &[Line],
+) -> Result<(), Error> {
+    let written = write_all(connection, sets, file, lines).await;
+    if written.is_err() {
+        // What was added with the batch is gone with it.
+        sets.forget();
+    }
+    written
+}
+
+async fn write_all(
+    connection: &mut SqliteConnection,
+    sets: &mut KnownSets,
     file: &Path,
     lines: &[Line],
 ) -> Result<(), Error> {
     let of_sqlite = |error| Error::of_sqlite(file, &error);
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(of_sqlite)?;
     for line in lines {
-        let call = match line {
-            Line::Call(call) => call,
-            Line::Listing(one) => {
-                listing::write(&mut transaction, one).await.map_err(of_sqlite)?;
-                continue;
-            }
-        };
-        sqlx::query(
-            "INSERT INTO call (at_ms, kind, server, tool, client, session, bytes_in, bytes_out, duration_us, \
-             outcome, loaded, surface) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )
-        .bind(stored(call.at_ms))
-        .bind(call.kind.word())
-        .bind(bounded(&call.server))
-        .bind(bounded(&call.tool))
-        .bind(bounded(&call.client))
-        .bind(bounded(&call.session))
-        .bind(stored(call.bytes_in))
-        .bind(stored(call.bytes_out))
-        .bind(stored(call.duration_us))
-        .bind(call.outcome.word())
-        .bind(call.loaded)
-        .bind(bounded(&call.surface))
-        .execute(&mut *transaction)
-        .await
+        match line {
+            Line::Call(call) => write_call(&mut transaction, call).await,
+            Line::Listing(one) => listing::write(&mut transaction, one).await,
+            Line::Exchange(one) => exchange::write(&mut transaction, sets, one).await,
+            Line::Names(names) => names::write(&mut transaction, names).await,
+            Line::Lineage(one) => lineage::write(&mut transaction, one).await,
+        }
         .map_err(of_sqlite)?;
     }
     transaction.commit().await.map_err(of_sqlite)
 }
 
+async fn write_call(connection: &mut SqliteConnection, call: &Call) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO call (at_ms, kind, server, tool, client, session, bytes_in, bytes_out, duration_us, \
+         outcome, loaded, surface) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(stored(call.at_ms))
+    .bind(call.kind.word())
+    .bind(bounded(&call.server))
+    .bind(bounded(&call.tool))
+    .bind(bounded(&call.client))
+    .bind(bounded(&call.session))
+    .bind(stored(call.bytes_in))
+    .bind(stored(call.bytes_out))
+    .bind(stored(call.duration_us))
+    .bind(call.outcome.word())
+    .bind(call.loaded)
+    .bind(bounded(&call.surface))
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::{Call, Kind, Outcome};
+    use crate::call::{Kind, Outcome};
     use crate::error::Cause;
     use sqlx::Executor;
 
@@ -220,7 +266,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ledger.sqlite");
         let mut connection = schema::open(&file, Access::Write).await.unwrap();
-        connection.execute("PRAGMA max_page_count = 10").await.unwrap();
+        connection.execute("PRAGMA max_page_count = 40").await.unwrap();
         let one = Call {
             at_ms: 1,
             kind: Kind::Call,
@@ -236,8 +282,9 @@ mod tests {
             surface: "stubs".to_owned(),
         };
         let lines = |count| -> Vec<Line> { (0..count).map(|_| Line::Call(Box::new(one.clone()))).collect() };
-        write(&mut connection, &file, &lines(1)).await.unwrap();
-        let error = write(&mut connection, &file, &lines(1_000)).await.unwrap_err();
+        write(&mut connection, &mut KnownSets::default(), &file, &lines(1)).await.unwrap();
+        let error =
+            write(&mut connection, &mut KnownSets::default(), &file, &lines(1_000)).await.unwrap_err();
         assert_eq!(error.cause, Cause::Full);
         let mut ledger = Ledger::open(&file).await.unwrap().unwrap();
         assert_eq!(ledger.totals(Filter::default()).await.unwrap().calls, 1);

@@ -1,23 +1,42 @@
-//! The ledger: a line for every call of a tool, on SQLite.
+//! The ledger, on SQLite: a line for every exchange with a provider, and for every call of a tool.
 //!
-//! What is called passes through a [`Recorder`], which never waits and never fails: a ledger that is full, locked,
+//! What happens passes through a [`Recorder`], which never waits and never fails: a ledger that is full, locked,
 //! broken or read-only loses lines, counts them, and says so once. What was recorded is read back, summed up, from a
 //! [`Ledger`]. Many processes write one ledger at once.
 //!
-//! A line names a tool and says how large its arguments and its result were; it never holds either. Beside the lines stands,
-//! for each server and client, what was listed last and what that saves ([`Listing`]).
+//! A line says names, sizes, hashes, times and counts ([`Exchange`], [`Call`]); it never holds text of a prompt, of an
+//! answer, of arguments or of a result. Beside the lines stands what is listed of servers ([`Listing`], [`Names`]) and what
+//! a gateway remembers of conversations ([`Lineage`]). Bodies are kept only where a person asks for it, in files of their
+//! own ([`Bodies`]).
 
+mod bodies;
 mod call;
 mod error;
+mod exchange;
+mod export;
 mod ledger;
+mod lineage;
 mod listing;
+mod names;
 mod place;
+mod prune;
+mod reading;
 mod recorder;
 mod schema;
 
+pub use bodies::{Bodies, Kept, Side};
 pub use call::{Call, Kind, Outcome};
 pub use error::{Cause, Error};
+pub use exchange::{
+    Asked, CacheWatch, Cost, Ended, Exchange, Footprint, LeverAction, Observed, Origin, Receipt, Segment,
+    Slice, Splice, StandingPart, ToolLine, ToolSet,
+};
+pub use export::{Export, ExportError, Form, Table};
 pub use ledger::{Filter, Ledger, Totals, Usage};
+pub use lineage::Lineage;
 pub use listing::Listing;
+pub use names::{Name, Names, Shown};
 pub use place::{Place, default_file};
+pub use prune::{Pruned, Vacuumed, prune, vacuum};
+pub use reading::*;
 pub use recorder::{Recorded, Recorder};

@@ -2,8 +2,12 @@
 
 use crate::call::Call;
 use crate::error::{Cause, Error};
+use crate::exchange::{Exchange, KnownSets};
 use crate::ledger;
+use crate::lineage::Lineage;
 use crate::listing::Listing;
+use crate::names::Names;
+use crate::prune;
 use crate::schema::{self, Access};
 use sqlx::sqlite::SqliteConnection;
 use std::fmt;
@@ -22,7 +26,9 @@ const BATCH: usize = 512;
 const GATHER: Duration = Duration::from_millis(200);
 /// After a ledger could not be used, how long until it is tried again.
 const AGAIN: Duration = Duration::from_secs(10);
-/// The same for one that is only locked, for which lines are kept.
+/// How often what is too old is looked for.
+const PRUNE: Duration = Duration::from_secs(3_600);
+/// The same as [`AGAIN`] for one that is only locked, for which lines are kept.
 const LOCKED: Duration = Duration::from_millis(500);
 
 /// Records calls. It may be shared between threads; recording never waits and never fails.
@@ -65,6 +71,16 @@ impl Recorder {
     /// Records into the ledger in `file`, which is made where there is none. The first time that a line is lost,
     /// `tell` is told why, on the recorder's own thread.
     pub fn start(file: PathBuf, tell: impl FnOnce(&Error) + Send + 'static) -> Self {
+        Self::keeping(file, None, tell)
+    }
+
+    /// Like [`Recorder::start`]; what is older than `retention` is thrown away, when the ledger is opened and then once
+    /// an hour. `None` keeps everything.
+    pub fn keeping(
+        file: PathBuf,
+        retention: Option<Duration>,
+        tell: impl FnOnce(&Error) + Send + 'static,
+    ) -> Self {
         let (sender, receiver) = sync_channel(WAITING);
         let counts = Arc::new(Counts::default());
         let writer = Writer {
@@ -73,6 +89,9 @@ impl Recorder {
             counts: Arc::clone(&counts),
             tell: Some(Box::new(tell)),
             connection: None,
+            sets: KnownSets::default(),
+            retention,
+            pruned: None,
             not_before: None,
         };
         // Without a thread the receiver is gone, and every line is counted as dropped.
@@ -88,6 +107,21 @@ impl Recorder {
     /// Records what was listed of a server, in the place of what was listed of it to the same client before.
     pub fn listed(&self, listing: Listing) {
         self.send(Line::Listing(Box::new(listing)));
+    }
+
+    /// Records an exchange, in the place of one of the same name.
+    pub fn exchange(&self, exchange: Exchange) {
+        self.send(Line::Exchange(Box::new(exchange)));
+    }
+
+    /// Records the names that a proxy shows a client, in the place of those before.
+    pub fn names(&self, names: Names) {
+        self.send(Line::Names(Box::new(names)));
+    }
+
+    /// Records what is remembered of a session's conversations, in the place of what was before.
+    pub fn lineage(&self, lineage: Lineage) {
+        self.send(Line::Lineage(Box::new(lineage)));
     }
 
     fn send(&self, line: Line) {
@@ -128,6 +162,9 @@ impl Recorder {
 pub(crate) enum Line {
     Call(Box<Call>),
     Listing(Box<Listing>),
+    Exchange(Box<Exchange>),
+    Names(Box<Names>),
+    Lineage(Box<Lineage>),
 }
 
 /// The thread's side.
@@ -137,6 +174,12 @@ struct Writer {
     counts: Arc<Counts>,
     tell: Option<Tell>,
     connection: Option<SqliteConnection>,
+    /// The sets of tools that are known to be in the ledger.
+    sets: KnownSets,
+    /// How long lines are kept.
+    retention: Option<Duration>,
+    /// When lines were last thrown away.
+    pruned: Option<Instant>,
     /// When the ledger is tried again, after it could not be used.
     not_before: Option<(Instant, Error)>,
 }
@@ -185,6 +228,7 @@ impl Writer {
             if !open {
                 return;
             }
+            runtime.block_on(self.prune());
         }
     }
 
@@ -228,8 +272,17 @@ impl Writer {
     async fn write(&mut self, batch: &[Line]) -> Result<(), Error> {
         self.open().await?;
         match &mut self.connection {
-            Some(connection) => ledger::write(connection, &self.file, batch).await,
+            Some(connection) => ledger::write(connection, &mut self.sets, &self.file, batch).await,
             None => Ok(()),
+        }
+    }
+
+    /// Throws away what is too old, where it is time to. That it could not be done is no harm: it is tried again.
+    async fn prune(&mut self) {
+        let due = self.pruned.is_none_or(|when| when.elapsed() >= PRUNE);
+        if let (true, Some(retention), Some(connection)) = (due, self.retention, &mut self.connection) {
+            self.pruned = Some(Instant::now());
+            let _ = prune::older_than(connection, prune::before_now(retention)).await;
         }
     }
 
@@ -237,6 +290,7 @@ impl Writer {
     fn fail(&mut self, error: Error) {
         self.tell(&error);
         self.connection = None;
+        self.sets.forget();
         if self.not_before.is_none() {
             self.not_before = Some((Instant::now() + AGAIN, error));
         }

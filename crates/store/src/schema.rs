@@ -53,6 +53,135 @@ CREATE TABLE listing (
     PRIMARY KEY (entry, server, client)
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+CREATE TABLE tool_set (
+    id INTEGER PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    tools INTEGER NOT NULL
+) STRICT;
+CREATE TABLE tool_line (
+    tool_set INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    origin TEXT NOT NULL CHECK (origin IN ('builtin', 'mcp', 'unknown')),
+    server TEXT NOT NULL,
+    own_name TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    description_tokens INTEGER NOT NULL,
+    deferred INTEGER NOT NULL CHECK (deferred IN (0, 1)),
+    PRIMARY KEY (tool_set, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE exchange (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    at_ms INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('generate', 'count', 'other')),
+    dialect TEXT,
+    method TEXT NOT NULL,
+    path TEXT NOT NULL,
+    model TEXT,
+    agent TEXT,
+    session TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    turn INTEGER,
+    ended TEXT NOT NULL,
+    status INTEGER,
+    error TEXT,
+    request_id TEXT,
+    streamed INTEGER NOT NULL CHECK (streamed IN (0, 1)),
+    first_byte_us INTEGER,
+    took_us INTEGER NOT NULL,
+    answer_bytes INTEGER NOT NULL,
+    received_bytes INTEGER NOT NULL,
+    received_sha256 TEXT,
+    sent_bytes INTEGER NOT NULL,
+    sent_sha256 TEXT,
+    changed INTEGER NOT NULL CHECK (changed IN (0, 1)),
+    splices TEXT,
+    estimator TEXT,
+    system_wire INTEGER,
+    system_content INTEGER,
+    system_tokens INTEGER,
+    tools_wire INTEGER,
+    tools_content INTEGER,
+    tools_tokens INTEGER,
+    history_wire INTEGER,
+    history_content INTEGER,
+    history_tokens INTEGER,
+    tail_wire INTEGER,
+    tail_content INTEGER,
+    tail_tokens INTEGER,
+    envelope_bytes INTEGER,
+    standing TEXT,
+    standing_tokens INTEGER,
+    delta TEXT,
+    tool_count INTEGER,
+    deferred_count INTEGER,
+    layout TEXT,
+    unmeasured TEXT,
+    uncached INTEGER,
+    cache_read INTEGER,
+    write_5m INTEGER,
+    write_1h INTEGER,
+    write_unspecified INTEGER,
+    output INTEGER,
+    reasoning INTEGER,
+    prompt INTEGER,
+    cost_uncached INTEGER,
+    cost_read INTEGER,
+    cost_write_5m INTEGER,
+    cost_write_1h INTEGER,
+    cost_output INTEGER,
+    equivalent_tokens INTEGER,
+    price_date TEXT,
+    class TEXT,
+    also TEXT,
+    kept_tokens INTEGER,
+    lost_tokens INTEGER,
+    lost_nano INTEGER,
+    gap_ms INTEGER,
+    miss_reason TEXT,
+    agrees INTEGER CHECK (agrees IN (0, 1)),
+    tool_set INTEGER
+) STRICT;
+CREATE INDEX exchange_at ON exchange (at_ms);
+CREATE INDEX exchange_session ON exchange (session, at_ms);
+CREATE INDEX exchange_set ON exchange (tool_set);
+CREATE TABLE exchange_call (
+    exchange INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (exchange, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE lever_action (
+    exchange INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    lever TEXT NOT NULL,
+    edited INTEGER NOT NULL CHECK (edited IN (0, 1)),
+    reason TEXT NOT NULL,
+    splices INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    PRIMARY KEY (exchange, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE name_map (
+    entry TEXT NOT NULL,
+    client TEXT NOT NULL,
+    shown TEXT NOT NULL,
+    server TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    PRIMARY KEY (entry, client, shown)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE lineage (
+    session TEXT PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    state BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// How long a statement waits for another process that writes.
@@ -199,7 +328,7 @@ mod tests {
         let file = folder.path().join("deep/er/ledger.sqlite");
         open(&file, Access::Write).await.unwrap().close().await.unwrap();
         let first = shape(&file).await;
-        assert_eq!(first.len(), 4);
+        assert_eq!(first.len(), 14);
         for access in [Access::Write, Access::Read] {
             open(&file, access).await.unwrap().close().await.unwrap();
             assert_eq!(shape(&file).await, first);
@@ -233,7 +362,7 @@ mod tests {
         }
         // What this release does not know, it does not touch.
         let error = open(&file, Access::Write).await.unwrap_err();
-        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 3"));
+        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 4"));
     }
 
     #[tokio::test]

@@ -1,0 +1,13 @@
+//! What was recorded of exchanges, read back: sums, sessions, turns, the bill of each tool.
+
+mod bill;
+mod sessions;
+mod sums;
+mod turns;
+mod which;
+
+pub use bill::Billed;
+pub use sessions::{Session, SessionOrder};
+pub use sums::{Bucket, By, Group, Sums};
+pub use turns::{Leaks, Neighbours, Order};
+pub use which::{Page, Which};
