@@ -6,6 +6,11 @@ use super::render::{Asked, event, halves};
 use super::{Step, Turn};
 
 fn usage(asked: &Asked, output: u64) -> Value {
+    if let Some(own) = &asked.extras.anthropic_usage {
+        let mut usage = own.clone();
+        usage["output_tokens"] = output.into();
+        return usage;
+    }
     json!({
         "input_tokens": asked.usage.input,
         "cache_creation_input_tokens": asked.usage.cache_write,
@@ -19,7 +24,8 @@ fn stop_reason(turn: &Turn) -> &'static str {
     if turn.calls().next().is_some() { "tool_use" } else { "end_turn" }
 }
 
-fn block(step: &Step) -> Value {
+/// A part of a turn as a content block.
+pub(crate) fn block(step: &Step) -> Value {
     match step {
         Step::Text(text) => json!({ "type": "text", "text": text }),
         Step::Thinking { text, signature } => {
@@ -34,7 +40,7 @@ fn block(step: &Step) -> Value {
 
 /// The whole turn as one body.
 pub(super) fn message(turn: &Turn, asked: &Asked) -> Value {
-    json!({
+    let mut message = json!({
         "id": format!("msg_{}", asked.serial),
         "type": "message",
         "role": "assistant",
@@ -43,7 +49,11 @@ pub(super) fn message(turn: &Turn, asked: &Asked) -> Value {
         "stop_reason": stop_reason(turn),
         "stop_sequence": null,
         "usage": usage(asked, asked.usage.output)
-    })
+    });
+    for (name, value) in &asked.extras.anthropic_members {
+        message[*name] = value.clone();
+    }
+    message
 }
 
 /// The turn as a stream.
@@ -89,12 +99,16 @@ pub(super) fn events(turn: &Turn, asked: &Asked) -> Vec<Vec<u8>> {
         }
         push("content_block_stop", json!({ "type": "", "index": index }));
     }
+    let closing = match &asked.extras.anthropic_usage {
+        Some(_) => usage(asked, asked.usage.output),
+        None => json!({ "output_tokens": asked.usage.output }),
+    };
     push(
         "message_delta",
         json!({
             "type": "",
             "delta": { "stop_reason": stop_reason(turn), "stop_sequence": null },
-            "usage": { "output_tokens": asked.usage.output }
+            "usage": closing
         }),
     );
     push("message_stop", json!({}));

@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// Sends a response. Whether the connection can carry another one.
-    pub(super) fn write(&mut self, response: &Response, head_only: bool) -> io::Result<bool> {
+    pub(crate) fn write(&mut self, response: &Response, head_only: bool) -> io::Result<bool> {
         thread::sleep(response.delivery.first_byte_after);
         let mut head = format!("HTTP/1.1 {} {}\r\n", response.status, reason(response.status));
         for (name, value) in &response.headers {

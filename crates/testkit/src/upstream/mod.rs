@@ -18,7 +18,7 @@ mod gemini;
 pub(crate) mod http;
 mod openai_chat;
 mod openai_responses;
-mod render;
+pub(crate) mod render;
 mod script;
 
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+pub(crate) use anthropic::block as anthropic_block;
 pub use http::{Body, Response};
 pub use script::{Answer, Call, Delivery, Script, Step, Turn, Turns, Usage};
 

@@ -15,14 +15,43 @@ pub(super) struct Asked {
     pub(super) usage: Usage,
     /// Tells one answer's ids from another's: it follows from the request.
     pub(super) serial: String,
+    /// What a provider that counts for itself adds.
+    pub(super) extras: Extras,
+}
+
+/// What a provider that counts for itself says beside the turn.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    /// What the answer's ids are made with.
+    pub(crate) serial: Option<String>,
+    /// The usage in Anthropic's form, in full.
+    pub(crate) anthropic_usage: Option<Value>,
+    /// Further members of an Anthropic message.
+    pub(crate) anthropic_members: Vec<(&'static str, Value)>,
+    /// Whether the path, and not the body, asks for a stream of Anthropic's events, or for none.
+    pub(crate) anthropic_streams: Option<bool>,
 }
 
 pub(super) fn response(request: &Recorded, answer: Answer) -> Response {
-    let turn = match answer {
-        Answer::Raw(response) => return response,
-        Answer::Turn(turn) => turn,
-    };
-    let asked = asked(request, &turn);
+    match answer {
+        Answer::Raw(response) => response,
+        Answer::Turn(turn) => turn_response(request, turn, Extras::default()),
+    }
+}
+
+/// The turn in the dialect of the request.
+pub(crate) fn turn_response(request: &Recorded, turn: Turn, extras: Extras) -> Response {
+    let by_path = extras.anthropic_streams;
+    let asked = asked(request, &turn, extras);
+    if let Some(streams) = by_path {
+        let mut response = if streams {
+            Response::events(anthropic::events(&turn, &asked))
+        } else {
+            Response::json(200, &anthropic::message(&turn, &asked))
+        };
+        response.delivery = turn.delivery;
+        return response;
+    }
     let streams = asked.body["stream"] == true;
     let mut response = match request.endpoint() {
         Endpoint::AnthropicMessages if streams => Response::events(anthropic::events(&turn, &asked)),
@@ -42,7 +71,7 @@ pub(super) fn response(request: &Recorded, answer: Answer) -> Response {
     response
 }
 
-fn asked(request: &Recorded, turn: &Turn) -> Asked {
+fn asked(request: &Recorded, turn: &Turn, extras: Extras) -> Asked {
     let body = request.json();
     let model = body["model"].as_str().map_or_else(|| gemini::model_of(&request.path), str::to_owned);
     let usage = turn.usage.unwrap_or(Usage {
@@ -51,15 +80,16 @@ fn asked(request: &Recorded, turn: &Turn) -> Asked {
         cache_write: 0,
         output: turn.said().len() as u64 / 4 + 16 * turn.calls().count() as u64 + 1,
     });
-    let mut serial = request.body.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    let mut hashed = request.body.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    serial ^= request.body.len() as u64;
-    Asked { model, body, usage, serial: format!("{serial:016x}") }
+    hashed ^= request.body.len() as u64;
+    let serial = extras.serial.clone().unwrap_or_else(|| format!("{hashed:016x}"));
+    Asked { model, body, usage, serial, extras }
 }
 
 /// The answer to what is asked beside the conversation: lists of models, counts of tokens.
-pub(super) fn aside(request: &Recorded) -> Response {
+pub(crate) fn aside(request: &Recorded) -> Response {
     let count = request.body.len() / 4;
     match request.endpoint() {
         Endpoint::AnthropicCountTokens => Response::json(200, &json!({ "input_tokens": count })),
