@@ -1,7 +1,12 @@
 //! What can be written on the command line.
 
+mod ledger;
 mod mcp;
 
+pub(crate) use ledger::{
+    Common as LedgerCommon, FormArg, Ledger, LedgerCommand, LedgerExport, LedgerPath, LedgerPrune,
+    LedgerShow, LedgerVacuum, TableArg,
+};
 pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
 
 use crate::render::number::parse_tokens;
@@ -34,6 +39,7 @@ pub(crate) enum Command {
     Footprint(Box<Footprint>),
     Gate(Box<Gate>),
     Mcp(Box<Mcp>),
+    Ledger(Box<Ledger>),
 }
 
 /// What every command understands.

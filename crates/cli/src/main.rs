@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         args::Command::Footprint(footprint) => commands::footprint::run(&footprint),
         args::Command::Gate(gate) => commands::gate::run(&gate),
         args::Command::Mcp(mcp) => commands::mcp::run(&mcp),
+        args::Command::Ledger(ledger) => commands::ledger::run(&ledger),
     };
     let exit = outcome.unwrap_or_else(|trouble| {
         trouble.print();

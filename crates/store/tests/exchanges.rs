@@ -8,9 +8,11 @@ use deadweight_store::{
     Lineage, Name, Names, Observed, Order, Origin, Outcome, Page, Receipt, Recorder, Segment, SessionOrder,
     Shown, Slice, Splice, StandingPart, Table, ToolLine, ToolSet, Which, prune, vacuum,
 };
-use std::path::Path;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -208,6 +210,100 @@ fn a_record_comes_back_as_it_went_in() {
     let found = now(ledger.neighbours(&turn("a", 1))).unwrap();
     assert_eq!((found.before, found.after), (None, Some(turn("a", 2).id)));
     assert_eq!(now(ledger.session_that_begins("a")).unwrap().as_deref(), Some("a"));
+}
+
+/// This test binary once more, playing a part.
+fn part(name: &str, file: &Path, through: &[&str]) -> Child {
+    let own = std::env::current_exe().unwrap().display().to_string();
+    let line: Vec<&str> = through.iter().copied().chain([own.as_str()]).collect();
+    Command::new(line[0])
+        .args(&line[1..])
+        .args(["--exact", name, "--ignored", "--nocapture", "--test-threads=1"])
+        .env("LEDGER_UNDER_TEST", file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+#[ignore = "a part of the tests below"]
+fn part_that_is_killed() {
+    let recorder = recorder(Path::new(&std::env::var("LEDGER_UNDER_TEST").unwrap()));
+    for at in 1..1_000_000 {
+        recorder.exchange(turn("a", at));
+        println!("recorded {at}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_loses_at_most_the_exchanges_of_its_last_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    let mut child = part("part_that_is_killed", &file, &[]);
+    let mut times: Vec<Instant> = Vec::new();
+    let mut killed = None;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        if line.unwrap().contains("recorded ") {
+            times.push(Instant::now());
+        }
+        if killed.is_none() && times.len() >= 1_000 {
+            child.kill().unwrap();
+            killed = Some(Instant::now());
+        }
+    }
+    child.wait().unwrap();
+    let mut ledger = open(&file);
+    let kept = now(ledger.count(&Which::default())).unwrap();
+    let lost = times.len() - usize::try_from(kept).unwrap();
+    let within = killed.unwrap().duration_since(times[usize::try_from(kept).unwrap().min(times.len() - 1)]);
+    assert!(within <= Duration::from_secs(1), "{lost} exchanges of the last {within:?} are lost");
+    // What is there is there with all that hangs on it.
+    let last = now(ledger.exchange(&turn("a", kept).id)).unwrap().unwrap();
+    assert_eq!(last, turn("a", kept));
+}
+
+#[test]
+#[ignore = "a part of the tests below"]
+fn part_that_has_no_room() {
+    let file = PathBuf::from(std::env::var("LEDGER_UNDER_TEST").unwrap());
+    let (sender, told) = std::sync::mpsc::channel();
+    let recorder = Recorder::start(file, move |error| sender.send(error.to_string()).unwrap());
+    for at in 1..=3_000 {
+        let began = Instant::now();
+        recorder.exchange(turn("a", at));
+        assert!(began.elapsed() < Duration::from_millis(500));
+        if at % 500 == 0 {
+            recorder.flush(LONG);
+        }
+    }
+    recorder.flush(LONG);
+    let recorded = recorder.recorded();
+    assert_eq!(recorded.written + recorded.dropped, 3_000, "{recorded:?}");
+    assert!(recorded.written > 0 && recorded.dropped > 0, "{recorded:?}");
+    assert!(!told.recv_timeout(LONG).unwrap().is_empty());
+    println!("written {}", recorded.written);
+}
+
+#[cfg(unix)]
+#[test]
+fn where_there_is_no_more_room_the_rest_is_counted_and_what_was_written_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    // No file may become larger than 1 MiB, for this process and its children.
+    let bound = "trap '' XFSZ; ulimit -f 2048; exec \"$@\"";
+    let child = part("part_that_has_no_room", &file, &["sh", "-c", bound, "sh"]);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let written = text.lines().find_map(|line| line.split_once("written ")).unwrap().1.trim().parse::<u64>();
+    // It is read, and goes on where there is room again.
+    assert_eq!(now(open(&file).count(&Which::default())), Ok(written.unwrap()));
+    let recorder = recorder(&file);
+    recorder.exchange(turn("b", 1));
+    assert!(recorder.flush(LONG));
+    assert_eq!(recorder.recorded().written, 1);
 }
 
 #[test]

@@ -2,4 +2,5 @@
 
 pub(crate) mod footprint;
 pub(crate) mod gate;
+pub(crate) mod ledger;
 pub(crate) mod mcp;

@@ -1,7 +1,7 @@
 //! Whole runs of the command: what it prints, where, and with which exit code.
 
 // Helpers of tests stop at what cannot be, as tests do.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[macro_use]
 mod sandbox;
@@ -11,6 +11,7 @@ mod gate_faults;
 mod gate_harm;
 mod gate_places;
 mod hostile;
+mod ledger;
 mod lists;
 mod mcp;
 mod mcp_settings;

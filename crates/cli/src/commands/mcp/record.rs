@@ -5,7 +5,7 @@ use crate::exit;
 use deadweight_footprint::catalogue::Saving;
 use deadweight_mcp::surface::{Decision, Surface};
 use deadweight_mcp::{Called, Doing, Outcome};
-use deadweight_store::{self as store, Kind, Listing, Place, Recorder};
+use deadweight_store::{self as store, Kind, Listing, Names, Place, Recorder, Shown};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -51,6 +51,7 @@ impl Record {
     pub(super) fn listed(&self, surface: &Arc<Surface>) {
         let Some(recorder) = self.recorder.clone() else { return };
         let (surface, entry) = (Arc::clone(surface), self.entry.clone());
+        recorder.names(names(&surface, &entry));
         let pricing = std::thread::Builder::new().name("pricing".to_owned()).spawn(move || {
             rows(&surface, &entry).into_iter().for_each(|row| recorder.listed(row));
         });
@@ -101,6 +102,21 @@ fn line(called: Called, session: &str) -> store::Call {
         },
         loaded: work.loaded || !work.deferred,
         surface: work.shape.name().to_owned(),
+    }
+}
+
+/// The names that a client is shown, with whose they are: a gateway that sees them in requests need not guess.
+fn names(surface: &Surface, entry: &str) -> Names {
+    let shown = |(shown, server, tool): (&str, &str, &str)| Shown {
+        shown: shown.to_owned(),
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+    };
+    Names {
+        entry: entry.to_owned(),
+        client: surface.client().name.clone(),
+        at_ms: now_ms(),
+        tools: surface.names().map(shown).collect(),
     }
 }
 

@@ -2,28 +2,32 @@
 
 /// A rectangle.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rect {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) w: f64,
-    pub(crate) h: f64,
+pub struct Rect {
+    /// Its left side.
+    pub x: f64,
+    /// Its top.
+    pub y: f64,
+    /// Its width.
+    pub w: f64,
+    /// Its height.
+    pub h: f64,
 }
 
 impl Rect {
     /// The rectangle less `by` on each side; never less than nothing.
-    pub(crate) fn inset(self, by: f64) -> Self {
+    pub fn inset(self, by: f64) -> Self {
         let by = by.min(self.w / 2.0).min(self.h / 2.0);
         Self { x: self.x + by, y: self.y + by, w: self.w - 2.0 * by, h: self.h - 2.0 * by }
     }
 
     /// The strip of height `height` at the top, and what is below it.
-    pub(crate) fn split_top(self, height: f64) -> (Self, Self) {
+    pub fn split_top(self, height: f64) -> (Self, Self) {
         let height = height.min(self.h);
         (Self { h: height, ..self }, Self { y: self.y + height, h: self.h - height, ..self })
     }
 
     /// The first `part` (0 to 1) along the longer side, and the rest.
-    pub(crate) fn split_long(self, part: f64) -> (Self, Self) {
+    pub fn split_long(self, part: f64) -> (Self, Self) {
         if self.w >= self.h {
             let w = self.w * part;
             (Self { w, ..self }, Self { x: self.x + w, w: self.w - w, ..self })
@@ -36,7 +40,7 @@ impl Rect {
 
 /// One rectangle for each weight, in the order given, which should be heaviest first. A weight of 0 gets
 /// an empty rectangle.
-pub(crate) fn layout(weights: &[u64], frame: Rect) -> Vec<Rect> {
+pub fn layout(weights: &[u64], frame: Rect) -> Vec<Rect> {
     let sum: f64 = weights.iter().map(|&weight| weight as f64).sum();
     let mut out = Vec::with_capacity(weights.len());
     if sum <= 0.0 || frame.w <= 0.0 || frame.h <= 0.0 {

@@ -16,7 +16,7 @@ const MARKS: usize = 8;
 
 /// `text` with every character that acts instead of being seen written out (`\n`, `\x1b`, `\u{202e}`), and so the
 /// marks that are piled up on one letter. Letters of every script, emoji and their joiners stay as they are.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+pub fn harmless(text: &str) -> Cow<'_, str> {
     let mut marks = 0;
     let mut to_write_out = move |character: char| {
         marks = if character.width() == Some(0) { marks + 1 } else { 0 };
@@ -37,7 +37,7 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
 }
 
 /// A name from outside, [`harmless`] and of a length that a person can read: what is longer loses its middle.
-pub(crate) fn short(text: &str) -> Cow<'_, str> {
+pub fn short(text: &str) -> Cow<'_, str> {
     match harmless(text) {
         Cow::Borrowed(text) => cut_middle(text, LONGEST_NAME),
         Cow::Owned(text) => Cow::Owned(cut_middle(&text, LONGEST_NAME).into_owned()),
@@ -45,7 +45,7 @@ pub(crate) fn short(text: &str) -> Cow<'_, str> {
 }
 
 /// [`harmless`] for text of several lines: line ends and tabs stay.
-pub(crate) fn harmless_lines(text: &str) -> String {
+pub fn harmless_lines(text: &str) -> String {
     text.lines().map(|line| harmless(&line.replace('\t', "    ")).into_owned()).collect::<Vec<_>>().join("\n")
 }
 
@@ -70,13 +70,13 @@ fn push_visible(out: &mut String, character: char) {
 }
 
 /// How many columns `text` takes on a terminal.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// `text` in at most `columns` columns: what is too long loses its middle, so that both the prefix that
 /// tells the family and the end that tells the member stay.
-pub(crate) fn cut_middle(text: &str, columns: usize) -> Cow<'_, str> {
+pub fn cut_middle(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
     }
@@ -103,7 +103,7 @@ fn take(characters: impl Iterator<Item = char>, columns: usize) -> String {
 }
 
 /// `text`, closed off when it is written from right to left.
-pub(crate) fn closed(text: Cow<'_, str>) -> Cow<'_, str> {
+pub fn closed(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.chars().any(right_to_left) {
         let mut owned = text.into_owned();
         owned.push(LEFT_TO_RIGHT_MARK);

@@ -1,13 +1,13 @@
 //! One self-contained page: no scripts, nothing loaded, readable in the light, in the dark and on paper.
 
-use super::harmless::{cut_middle, harmless, short};
-use super::treemap::Rect;
+use crate::harmless::{cut_middle, harmless, short};
+use crate::treemap::Rect;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const CSS: &str = include_str!("page.css");
 
 /// A whole page.
-pub(crate) fn page(title: &str, sections: &[Markup]) -> String {
+pub fn page(title: &str, sections: &[Markup]) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -36,12 +36,12 @@ pub(crate) fn page(title: &str, sections: &[Markup]) -> String {
 }
 
 /// A name from outside, set apart from the direction of the text around it.
-pub(crate) fn name(text: &str) -> Markup {
+pub fn name(text: &str) -> Markup {
     html! { bdi { code { @if text.is_empty() { "(no name)" } @else { (short(text)) } } } }
 }
 
 /// Figures in one line: a number and what it is.
-pub(crate) fn figures(figures: &[(String, String)]) -> Markup {
+pub fn figures(figures: &[(String, String)]) -> Markup {
     html! {
         ul class="figures" {
             @for (number, what) in figures { li { b { (number) } span { (what) } } }
@@ -50,7 +50,7 @@ pub(crate) fn figures(figures: &[(String, String)]) -> Markup {
 }
 
 /// A bar of `part` of `whole` in the colour `kind`.
-pub(crate) fn bar(part: u64, whole: u64, kind: &str) -> Markup {
+pub fn bar(part: u64, whole: u64, kind: &str) -> Markup {
     let tenths = if whole == 0 { 0 } else { u128::from(part) * 1_000 / u128::from(whole) };
     html! {
         td class="bar" aria-hidden="true" {
@@ -60,7 +60,7 @@ pub(crate) fn bar(part: u64, whole: u64, kind: &str) -> Markup {
 }
 
 /// The SVG around `shapes`, with its title and a sentence for those who cannot see it. `id` is unique in the page.
-pub(crate) fn chart(id: &str, title: &str, sentence: &str, frame: Rect, shapes: &Markup) -> Markup {
+pub fn chart(id: &str, title: &str, sentence: &str, frame: Rect, shapes: &Markup) -> Markup {
     html! {
         svg viewBox=(format!("0 0 {} {}", number(frame.w), number(frame.h))) role="img"
             aria-labelledby=(format!("{id}-t {id}-d")) xmlns="http://www.w3.org/2000/svg" {
@@ -72,7 +72,7 @@ pub(crate) fn chart(id: &str, title: &str, sentence: &str, frame: Rect, shapes: 
 }
 
 /// A rectangle of the colour `kind`.
-pub(crate) fn rect(place: Rect, kind: &str) -> Markup {
+pub fn rect(place: Rect, kind: &str) -> Markup {
     html! {
         rect class=(format!("k-{kind}")) x=(number(place.x)) y=(number(place.y))
             width=(number(place.w)) height=(number(place.h)) {}
@@ -80,14 +80,14 @@ pub(crate) fn rect(place: Rect, kind: &str) -> Markup {
 }
 
 /// `text` at the top left of `place`, and `second` below it, as far as they fit.
-pub(crate) fn label(place: Rect, class: &str, text: &str, second: &str) -> Markup {
+pub fn label(place: Rect, class: &str, text: &str, second: &str) -> Markup {
     const PAD: f64 = 5.0;
     const CELL: f64 = 6.7;
     let columns = ((place.w - 2.0 * PAD) / CELL).floor().max(0.0) as usize;
     let text = harmless(text);
     let first = cut_middle(&text, columns);
-    let fits = place.h >= 17.0 && columns >= 8.min(super::harmless::width(&text));
-    let second_fits = place.h >= 32.0 && columns >= super::harmless::width(second);
+    let fits = place.h >= 17.0 && columns >= 8.min(crate::harmless::width(&text));
+    let second_fits = place.h >= 32.0 && columns >= crate::harmless::width(second);
     html! {
         @if fits {
             text class=(class) x=(number(place.x + PAD)) y=(number(place.y + 14.0)) { (first) }

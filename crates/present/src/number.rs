@@ -1,10 +1,10 @@
 //! Numbers as people read them: thousands separated, the unit named, what is estimated marked.
 
 /// What stands where a number could not be had. Never 0.
-pub(crate) const NONE: &str = "—";
+pub const NONE: &str = "—";
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -17,12 +17,12 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// An estimated number: `≈ 1,234`.
-pub(crate) fn estimated(number: u64) -> String {
+pub fn estimated(number: u64) -> String {
     format!("≈ {}", thousands(number))
 }
 
 /// A change: `+164`, `−7` (with a minus sign as wide as the plus), `0`.
-pub(crate) fn signed(change: i64) -> String {
+pub fn signed(change: i64) -> String {
     let size = thousands(change.unsigned_abs());
     match change {
         1.. => format!("+{size}"),
@@ -32,7 +32,7 @@ pub(crate) fn signed(change: i64) -> String {
 }
 
 /// Bytes in a sentence: exact while the number is short, `829 KB` (1,000) after that.
-pub(crate) fn bytes(number: u64) -> String {
+pub fn bytes(number: u64) -> String {
     if number < 100_000 {
         format!("{} B", thousands(number))
     } else {
@@ -42,7 +42,7 @@ pub(crate) fn bytes(number: u64) -> String {
 
 /// A share in per mille as a percentage: one decimal below 10 %, none above; `< 0.1 %` for what is
 /// there but would round away, [`NONE`] for a share of nothing.
-pub(crate) fn share(part: u64, whole: u64) -> String {
+pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return NONE.to_owned();
     }
@@ -58,18 +58,18 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
 }
 
 /// `1 tool`, `3 tools`.
-pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
+pub fn count(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(number), if number == 1 { one } else { many })
 }
 
 /// A time in seconds, to the tenth below ten: `0.4 s`, `12 s`.
-pub(crate) fn seconds(time: std::time::Duration) -> String {
+pub fn seconds(time: std::time::Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 9.95 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
 }
 
 /// A bar of `part` of `whole` in at most `columns` columns; what is not nothing is at least half a column.
-pub(crate) fn bar(part: u64, whole: u64, columns: usize) -> String {
+pub fn bar(part: u64, whole: u64, columns: usize) -> String {
     if whole == 0 || part == 0 || columns == 0 {
         return String::new();
     }
@@ -84,7 +84,7 @@ pub(crate) fn bar(part: u64, whole: u64, columns: usize) -> String {
 }
 
 /// A number of tokens as a person writes it: `200000`, `200,000`, `200_000`, `200k`, `1M`.
-pub(crate) fn parse_tokens(text: &str) -> Result<u64, String> {
+pub fn parse_tokens(text: &str) -> Result<u64, String> {
     let refused = || format!("`{text}` is not a number of tokens; write it as 200000, 200k or 1M");
     let plain = text.replace([',', '_', ' '], "");
     let (digits, factor) = match plain.to_ascii_lowercase() {
