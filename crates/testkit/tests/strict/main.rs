@@ -4,7 +4,10 @@
 // Helpers of tests stop at what cannot be, as tests do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod bills;
+mod http;
 mod mutants;
+mod others;
 mod rules;
 mod session;
 mod thinking;
