@@ -25,6 +25,8 @@ use deadweight_estimate::{Estimated, Surface, SurfaceRatios, Tokens, calibrated}
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, MediaForm, Message, Role, Slice, Tool};
 use deadweight_wire::json::{Kind, Value};
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// How many messages, tools and system blocks are read at most. Of a longer request the rest is left out and
 /// [`Prefix::whole`] says so.
@@ -185,14 +187,20 @@ fn content_len(value: Value<'_, '_>) -> u64 {
     value.decoded_len().unwrap_or_else(|| value.span().len()) as u64
 }
 
-/// A running weight: bytes of text, and tokens of images.
+/// A running weight: bytes of text and of definitions, and tokens of images.
 #[derive(Debug, Clone, Copy, Default)]
 struct Weight {
     bytes: u64,
+    definitions: u64,
     images: u64,
 }
 
 impl Weight {
+    fn tokens(&self, ratios: &SurfaceRatios) -> u64 {
+        let definitions = ratios.of(Surface::ToolDefinition).floor(self.definitions);
+        ratios.of(Surface::Prose).floor(self.bytes) + definitions + self.images
+    }
+
     fn add(&mut self, block: &Block<'_, '_>) {
         self.bytes += block.content.iter().map(|&value| content_len(value)).sum::<u64>();
         for image in block.images() {
@@ -321,7 +329,7 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
             Dialect::OpenaiResponses => Plain::Input,
             dialect => plain(dialect, Role::System),
         };
-        let (before, ratio) = (self.tokens, self.ratios.of(Surface::Prose));
+        let before = self.tokens;
         let mut weight = Weight::default();
         let count = self.bounded(anatomy.system.len());
         let mut parts = Vec::with_capacity(count);
@@ -330,17 +338,21 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
             weight.add(block);
             self.canon.begin(plain, true, places_of(block));
             self.canon.block(block.value);
-            let own = Weight { bytes: weight.bytes - start.bytes, images: weight.images - start.images };
+            let own = Weight {
+                bytes: weight.bytes - start.bytes,
+                images: weight.images - start.images,
+                ..Weight::default()
+            };
             parts.push(Part {
                 hash: self.canon.end(),
                 name: None,
-                tokens: Tokens::new(ratio.floor(own.bytes) + own.images),
+                tokens: Tokens::new(own.tokens(&self.ratios)),
             });
-            let tokens = before + ratio.floor(weight.bytes) + weight.images;
+            let tokens = before + weight.tokens(&self.ratios);
             self.marks_of(block, Place::System(index as u32), self.blocks, tokens);
             self.blocks += 1;
         }
-        self.tokens = before + ratio.floor(weight.bytes) + weight.images;
+        self.tokens = before + weight.tokens(&self.ratios);
         parts
     }
 
@@ -355,17 +367,25 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
     fn messages(&mut self) -> Vec<Link> {
         let anatomy = self.anatomy;
         let (before, head) = (self.tokens, self.blocks);
-        let ratio = self.ratios.of(Surface::Prose);
+        let mut definitions = definitions_in_messages(anatomy).into_iter().peekable();
+        let mut waiting = waiting(anatomy);
         let mut weight = Weight::default();
         let mut chain = Digest::from_bytes([0; 32]);
         let count = self.bounded(anatomy.messages.len());
         let mut links = Vec::with_capacity(count);
         for (at, message) in anatomy.messages.iter().take(count).enumerate() {
-            let start = weight.bytes + weight.images;
+            let start = weight;
+            let end = message.value.span().end();
+            while let Some((_, bytes)) = definitions.next_if(|(at, _)| *at < end) {
+                weight.definitions += bytes;
+            }
             for (index, block) in anatomy.blocks_of(message).iter().enumerate() {
                 weight.add(block);
+                if !waiting.is_empty() {
+                    weight.definitions += found(block, &mut waiting);
+                }
                 let place = Place::Message { message: at as u32, block: index as u32 };
-                let tokens = before + ratio.floor(weight.bytes) + weight.images;
+                let tokens = before + weight.tokens(&self.ratios);
                 self.marks_of(block, place, self.blocks, tokens);
                 self.blocks += 1;
             }
@@ -375,11 +395,11 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
                 own,
                 chain,
                 blocks: self.blocks - head,
-                tokens: Tokens::new(ratio.floor(weight.bytes) + weight.images),
-                telling: weight.bytes + weight.images - start >= 32,
+                tokens: Tokens::new(weight.tokens(&self.ratios)),
+                telling: weight.bytes + weight.images - start.bytes - start.images >= 32,
             });
         }
-        self.tokens = before + ratio.floor(weight.bytes) + weight.images;
+        self.tokens = before + weight.tokens(&self.ratios);
         links
     }
 
@@ -432,6 +452,38 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
             messages: hash(&[Slice::History, Slice::Tail]),
         }
     }
+}
+
+/// Where the definitions start that stand in messages, and how many bytes of each the model reads: what a search found, what
+/// was added in mid-conversation. They are in the prompt where they stand.
+fn definitions_in_messages(anatomy: &Anatomy<'_, '_>) -> Vec<(usize, u64)> {
+    let tools = anatomy.tools.iter().map(|tool| (tool.value, tool.content().map(content_len).sum()));
+    let spaces = anatomy.namespaces.iter().map(|space| (space.value, space.content().map(content_len).sum()));
+    let mut all: Vec<_> = tools
+        .chain(spaces)
+        .filter(|(value, _)| in_messages(anatomy, *value))
+        .map(|(value, bytes)| (value.span().start(), bytes))
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+/// The deferred tools of the tools slice by name, and how many bytes of each the model reads once it is found.
+fn waiting<'d>(anatomy: &Anatomy<'_, 'd>) -> HashMap<Cow<'d, str>, u64> {
+    let deferred = anatomy.tools.iter().filter(|tool| tool.deferred && !in_messages(anatomy, tool.value));
+    deferred.filter_map(|tool| Some((tool.name?.as_str()?, tool.content().map(content_len).sum()))).collect()
+}
+
+/// The bytes of the deferred tools that a block names for the first time: from there on they are in the prompt.
+fn found(block: &Block<'_, '_>, waiting: &mut HashMap<Cow<'_, str>, u64>) -> u64 {
+    let own = block.tool_name.filter(|_| match block.kind {
+        BlockKind::ToolReference => true,
+        BlockKind::ToolChange => block.type_name.is_some_and(|name| name.is_str("tool_addition")),
+        _ => false,
+    });
+    let inner = block.inner.iter().filter(|inner| inner.kind == BlockKind::ToolReference);
+    let names = own.into_iter().chain(inner.flat_map(|inner| block.inner_content(inner).iter().copied()));
+    names.filter_map(|name| waiting.remove(&*name.as_str()?)).sum()
 }
 
 /// Whether a definition stands inside a message: then it is a part of that message.

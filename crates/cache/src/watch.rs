@@ -11,7 +11,8 @@
 //!   out, and a marker of this request stands at most [`LOOKBACK`] blocks behind it.
 //! - Others cache by themselves: everything that did not change, as long as [`Lifetimes::automatic`] says.
 //!
-//! The minimum sizes below which nothing is cached are not looked at here: they depend on the model. Cache that another conversation warmed (the same tools and system prompt) is not
+//! The minimum sizes below which nothing is cached are not looked at here: they depend on the model; [`model`](crate::model) looks at
+//! them. Cache that another conversation warmed (the same tools and system prompt) is not
 //! seen here either; what a first request reads is in the provider's counters.
 //!
 //! [`Turn::agrees`] holds a turn against those counters. Shares are compared, never tokens: the two are counted by

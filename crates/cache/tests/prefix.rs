@@ -6,8 +6,12 @@ mod common;
 
 use common::{Talk, prefix, text, tool};
 use deadweight_cache::prefix::{Part, Place, Prefix};
+use deadweight_footprint::origin::Origins;
+use deadweight_footprint::request::price;
 use deadweight_testkit::layouts::{self, Layout, Size, spaced};
 use deadweight_wire::Dialect;
+use deadweight_wire::anatomy::Anatomy;
+use deadweight_wire::json::Parser;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -347,6 +351,26 @@ fn every_layout_has_tools_system_and_messages_in_their_place() {
         assert!(own.marks.windows(2).all(|pair| pair[0].index < pair[1].index), "{}", layout.name);
         let blocks = own.tools.len() + own.system.len() + links.last().map_or(0, |link| link.blocks as usize);
         assert!(own.marks.iter().all(|mark| (mark.index as usize) < blocks), "{}", layout.name);
+    }
+}
+
+#[test]
+fn sizes_are_those_of_the_footprint() {
+    let estimator = deadweight_estimate::calibrated();
+    for layout in layouts::all(Size { tools: 7, turns: 3, text: 333 }) {
+        let own = prefix(&layout.body, dialect(&layout));
+        let report = Parser::new().scope(layout.body.as_bytes(), |document| {
+            let anatomy = Anatomy::read(document.expect("JSON"), dialect(&layout));
+            price(&anatomy, &estimator, &Origins::new())
+        });
+        let slices = report.slices;
+        assert_eq!(own.system_tokens, slices.system.tokens, "{}", layout.name);
+        // Definitions that a search found or a message added are tools there and stand in their message here, and each sum is
+        // rounded down for itself.
+        if let Some(total) = report.total {
+            let apart = own.tokens().change_from(total.tokens);
+            assert!((-1..=2).contains(&apart), "{} {apart}", layout.name);
+        }
     }
 }
 

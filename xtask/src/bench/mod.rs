@@ -31,6 +31,8 @@ pub struct Arguments {
 enum Bench {
     /// The pass over a request's bytes, against `serde_json` on the same bytes
     Pass,
+    /// What it takes to make a chain of hashes of a request, against the pass
+    Prefix,
     /// The whole command pricing a dump of 200 tools, by estimator: time and memory
     Pricing,
     /// The whole command holding a dump of 200 tools against its lock, against pricing it
@@ -57,6 +59,7 @@ pub fn run(arguments: &Arguments) -> Result {
     for bench in benches {
         let held = match bench {
             Bench::Pass => own("deadweight-wire", "footprint_pass", arguments.check).map(|()| true),
+            Bench::Prefix => own("deadweight-cache", "prefix", arguments.check).map(|()| true),
             Bench::Search => search(arguments.check).map(|()| true),
             Bench::Lazy => own("deadweight-mcp", "lazy", arguments.check).map(|()| true),
             Bench::Pricing => pricing::run(),
