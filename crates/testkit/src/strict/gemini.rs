@@ -24,8 +24,13 @@ pub(super) struct Gemini {
     made: HashSet<String>,
 }
 
+/// The parts of a content: a list, or one alone.
 fn parts<'a, 'b>(content: &'b Json<'a>) -> &'b [Json<'a>] {
-    content.get("parts").items()
+    match content.get("parts") {
+        Json::Array(parts) => parts,
+        Json::Null => &[],
+        part => std::slice::from_ref(part),
+    }
 }
 
 fn count(content: &Json<'_>, key: &str) -> usize {
@@ -100,7 +105,14 @@ impl Gemini {
             bound: Hash::default(),
             thinking: Vec::new(),
         };
-        Ok(Accepted { ticket, usage, bill: usage.bill(&own), thinking: Vec::new(), cache_miss: None })
+        Ok(Accepted {
+            ticket,
+            usage,
+            bill: usage.bill(&own),
+            thinking: Vec::new(),
+            applied_edits: Vec::new(),
+            cache_miss: None,
+        })
     }
 
     /// Signatures are ours wherever they stand; on models that need them, the first call of each step of the current

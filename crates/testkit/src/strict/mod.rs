@@ -27,7 +27,8 @@
 //! - White space, escapes, `cache_control` and the billing nonce are not part of a prefix, and a string is the same as one
 //!   text block. Order of members, spelling of numbers, order of tools and boundaries of messages are.
 //! - A prefix that was written for five minutes stays so, also when an hour's mark reads it.
-//! - Server-side context editing and compaction are validated; what they would take out is not taken off the bill.
+//! - Server-side context editing and a compaction block take off the bill what they take out; neither touches the binding
+//!   of thinking, which is to what was sent. That the provider compacts by itself is not played.
 //! - OpenAI and Gemini keep prefixes by themselves: for five minutes after the last use, whole items only. OpenAI counts
 //!   them in steps of 128 tokens.
 
@@ -51,7 +52,7 @@ pub use account::Account;
 pub use bill::{Bill, Usage};
 pub use rules::{Rule, Source};
 pub use server::{Exchange, StrictProvider};
-pub use verdict::{Accepted, Dialect, Refusal, Request, Ticket, Transformed, Verdict};
+pub use verdict::{Accepted, AppliedEdit, Dialect, Refusal, Request, Ticket, Transformed, Verdict};
 
 use crate::upstream::Turn;
 use anthropic::Anthropic;
@@ -168,8 +169,7 @@ impl<'a> Route<'a> {
         let dialect = match (last, verb) {
             ("messages" | "count_tokens", _) => Dialect::Anthropic,
             (_, "rawPredict" | "streamRawPredict") => Dialect::Anthropic,
-            // Bedrock's own framing of streams is not spoken here.
-            ("invoke", _) if path.contains("/model/") => {
+            ("invoke" | "invoke-with-response-stream", _) if path.contains("/model/") => {
                 let model = path.rsplit('/').nth(1).unwrap_or_default();
                 return Some(Self { dialect: Dialect::Anthropic, model, verb: last });
             }

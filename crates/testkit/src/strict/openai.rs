@@ -62,7 +62,14 @@ fn accepted(
         bound: Hash::default(),
         thinking: Vec::new(),
     };
-    Accepted { ticket, usage, bill: usage.bill(&own), thinking: Vec::new(), cache_miss: None }
+    Accepted {
+        ticket,
+        usage,
+        bill: usage.bill(&own),
+        thinking: Vec::new(),
+        applied_edits: Vec::new(),
+        cache_miss: None,
+    }
 }
 
 fn required<'a>(body: &'a Json<'_>, key: &str) -> Result<&'a str, Refusal> {
@@ -74,8 +81,9 @@ fn required<'a>(body: &'a Json<'_>, key: &str) -> Result<&'a str, Refusal> {
 /// Names of the functions in a list of tools, of either shape and in namespaces.
 fn names(tools: &[Json<'_>], path: &str) -> Check {
     for (at, tool) in tools.iter().enumerate() {
-        let (place, name) = match tool.find("function") {
-            Some(function) => (format!("{path}[{at}].function.name"), function.word("name")),
+        let nested = ["function", "custom"].into_iter().find_map(|key| Some((key, tool.find(key)?)));
+        let (place, name) = match nested {
+            Some((key, inner)) => (format!("{path}[{at}].{key}.name"), inner.word("name")),
             None if tool.kind() == "namespace" => {
                 names(tool.get("tools").items(), &format!("{path}[{at}].tools"))?;
                 continue;
@@ -144,8 +152,14 @@ pub(super) fn judge_chat(
     }
     for message in messages {
         let calls = message.get("tool_calls").items().iter().map(|call| {
-            let function = call.get("function");
-            bill::tokens(function.word("name").len() + function.word("arguments").len())
+            let (function, custom) = (call.get("function"), call.get("custom"));
+            let words = [
+                function.word("name"),
+                function.word("arguments"),
+                custom.word("name"),
+                custom.word("input"),
+            ];
+            bill::tokens(words.iter().map(|word| word.len()).sum())
         });
         chain.add("message", message, content_tokens(message.get("content")) + calls.sum::<u64>());
     }
@@ -212,6 +226,8 @@ fn pair<'a>(item: &'a Json<'_>) -> Pair<'a> {
         "function_call" | "custom_tool_call" | "local_shell_call" | "shell_call" | "apply_patch_call" => {
             Pair::Call(item.word("call_id"))
         }
+        // The oldest of these answers by the call's id under another name.
+        "local_shell_call_output" if item.find("call_id").is_none() => Pair::Output(item.word("id")),
         "function_call_output"
         | "custom_tool_call_output"
         | "local_shell_call_output"

@@ -231,6 +231,11 @@ fn answer(shared: &Shared, request: Recorded) -> Response {
     let is_post = request.method == "POST";
     let Some(route) = Route::of(&request.path).filter(|_| is_post) else { return aside(&request) };
     let by_path = route.streams_by_path();
+    if route.verb == "invoke-with-response-stream" {
+        // That cloud frames its streams in a way of its own.
+        let message = "the strict provider judges requests at this path, and does not answer them";
+        return Response::json(501, &json!({ "message": message }));
+    }
     let mut state = lock(&shared.state);
     let at = state.now;
     let verdict = state.judge.judge(Request {
@@ -241,10 +246,12 @@ fn answer(shared: &Shared, request: Recorded) -> Response {
     });
     let number = state.taken + state.exchanges.len();
     let sha256 = Sha256::digest(&request.body).into();
-    let mut kept = request.clone();
-    if !state.keeps_bodies {
-        kept.body = Vec::new();
-    }
+    let kept = Recorded {
+        method: request.method.clone(),
+        path: request.path.clone(),
+        headers: request.headers.clone(),
+        body: if state.keeps_bodies { request.body.clone() } else { Vec::new() },
+    };
     state.exchanges.push(Exchange {
         length: request.body.len(),
         request: kept,
@@ -312,6 +319,10 @@ fn extras(accepted: &Accepted, bill: &Bill, by_path: Option<bool>) -> Extras {
         if accepted.ticket.reports_thinking {
             let changes = accepted.thinking.iter().map(super::Transformed::json).collect::<Vec<_>>();
             extras.anthropic_members.push(("input_transformations", Value::Array(changes)));
+        }
+        if !accepted.applied_edits.is_empty() {
+            let edits: Vec<_> = accepted.applied_edits.iter().map(super::AppliedEdit::json).collect();
+            extras.anthropic_members.push(("context_management", json!({ "applied_edits": edits })));
         }
         if let Some(reason) = accepted.cache_miss {
             extras

@@ -115,6 +115,8 @@ pub struct Accepted {
     pub bill: Bill,
     /// Thinking that the provider took out or let pass although its check failed.
     pub thinking: Vec<Transformed>,
+    /// What the provider's own context editing cleared before the model read the prompt.
+    pub applied_edits: Vec<AppliedEdit>,
     /// The provider's reason for a cache miss, when `diagnostics` asks for it.
     pub cache_miss: Option<&'static str>,
 }
@@ -142,6 +144,29 @@ impl Transformed {
     pub fn json(&self) -> Value {
         let kind = if self.dropped { "thinking_dropped" } else { "thinking_mismatch_allowed" };
         json!({ "type": kind, "path": self.path, "reason": self.reason })
+    }
+}
+
+/// What one edit of `context_management` did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppliedEdit {
+    /// The edit's type.
+    pub kind: &'static str,
+    /// How many tool uses, or turns with thinking, were cleared.
+    pub count: u64,
+    /// How many tokens that freed.
+    pub tokens: u64,
+}
+
+impl AppliedEdit {
+    /// As it stands in `context_management.applied_edits`.
+    pub fn json(&self) -> Value {
+        let counted = if self.kind.starts_with("clear_thinking") {
+            "cleared_thinking_turns"
+        } else {
+            "cleared_tool_uses"
+        };
+        json!({ "type": self.kind, counted: self.count, "cleared_input_tokens": self.tokens })
     }
 }
 

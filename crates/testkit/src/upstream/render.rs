@@ -1,5 +1,6 @@
 //! Puts an answer into the dialect of its request.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::http::Response;
@@ -9,7 +10,7 @@ use super::{Answer, Endpoint, Recorded, Turn, Usage, anthropic, gemini, openai_c
 pub(super) struct Asked {
     /// The model that was asked for.
     pub(super) model: String,
-    /// The body.
+    /// The members of the body that say how to answer.
     pub(super) body: Value,
     /// The counters to report.
     pub(super) usage: Usage,
@@ -71,20 +72,39 @@ pub(crate) fn turn_response(request: &Recorded, turn: Turn, extras: Extras) -> R
     response
 }
 
+/// The members of a body that say how the answer is to be given. The rest, which can be long, is passed over.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct How {
+    model: Value,
+    stream: Value,
+    stream_options: Value,
+}
+
 fn asked(request: &Recorded, turn: &Turn, extras: Extras) -> Asked {
-    let body = request.json();
-    let model = body["model"].as_str().map_or_else(|| gemini::model_of(&request.path), str::to_owned);
+    let how: How = serde_json::from_slice(&request.body).unwrap_or_else(|_| {
+        // A member that is there twice: the last one counts.
+        let mut body = request.json();
+        How {
+            model: body["model"].take(),
+            stream: body["stream"].take(),
+            stream_options: body["stream_options"].take(),
+        }
+    });
+    let model = how.model.as_str().map_or_else(|| gemini::model_of(&request.path), str::to_owned);
+    let body = json!({ "stream": how.stream, "stream_options": how.stream_options });
     let usage = turn.usage.unwrap_or(Usage {
         input: request.body.len() as u64 / 4,
         cache_read: 0,
         cache_write: 0,
         output: turn.said().len() as u64 / 4 + 16 * turn.calls().count() as u64 + 1,
     });
-    let mut hashed = request.body.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    let serial = extras.serial.clone().unwrap_or_else(|| {
+        let hashed = request.body.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{:016x}", hashed ^ request.body.len() as u64)
     });
-    hashed ^= request.body.len() as u64;
-    let serial = extras.serial.clone().unwrap_or_else(|| format!("{hashed:016x}"));
     Asked { model, body, usage, serial, extras }
 }
 

@@ -356,3 +356,70 @@ fn a_session_is_billed_to_the_nano_dollar() {
     let second = till.arrives(60, &next);
     assert_eq!((second.bill.nanos, second.bill.uncached_nanos), (2_000 * 500 + 200 * 5_000, 2_200 * 5_000));
 }
+
+/// A session on a binding model, with the provider's own editing of its context.
+fn edited(edits: &Value) -> (super::session::Run, super::session::Run) {
+    use super::session::{BINDING, Plan, faithful, run};
+    let plan = Plan::new(BINDING);
+    let with = run(&plan, &mut |_, sent| {
+        sent.betas.push("context-management-2025-06-27".into());
+        sent.body["context_management"] = json!({ "edits": edits });
+    });
+    (faithful(&plan), with)
+}
+
+#[test]
+fn the_provider_clears_old_results_and_binds_nothing_to_it() {
+    let edits = json!([{
+        "type": "clear_tool_uses_20250919", "trigger": { "type": "tool_uses", "value": 3 }, "keep": { "type": "tool_uses", "value": 2 }
+    }]);
+    let (plain, with) = edited(&edits);
+    assert_eq!(with.verdicts.len(), 9);
+    assert!(
+        with.verdicts.iter().all(|verdict| verdict.accepted().is_some_and(|one| one.thinking.is_empty()))
+    );
+    // After turn 1 there are four uses: the results of the first two go, 300 tokens each, and ten stand in for each.
+    let edit = with.verdicts[2].accepted().unwrap().applied_edits[0];
+    assert_eq!((edit.count, edit.tokens), (2, 2 * 290));
+    assert_eq!(
+        edit.json(),
+        json!({ "type": "clear_tool_uses_20250919", "cleared_tool_uses": 2, "cleared_input_tokens": 580 })
+    );
+    assert_eq!(with.bills[2].usage.prompt(), plain.bills[2].usage.prompt() - 580);
+    // The next request clears a third, and the prefix is lost where it stood.
+    assert!(with.bills[3].usage.read < plain.bills[3].usage.read);
+}
+
+#[test]
+fn clearing_waits_until_it_is_worth_it() {
+    let edits = json!([{
+        "type": "clear_tool_uses_20250919", "trigger": { "type": "tool_uses", "value": 3 }, "keep": { "type": "tool_uses", "value": 2 },
+        "clear_at_least": { "type": "input_tokens", "value": 100_000 }
+    }]);
+    let (plain, with) = edited(&edits);
+    assert_eq!((with.nanos(), with.verdicts.len()), (plain.nanos(), 9));
+}
+
+#[test]
+fn the_provider_clears_old_thinking() {
+    let edits =
+        json!([{ "type": "clear_thinking_20251015", "keep": { "type": "thinking_turns", "value": 1 } }]);
+    let (plain, with) = edited(&edits);
+    let applied = with.verdicts[3].accepted().unwrap().applied_edits[0];
+    // `Thinking about 0.`, `Thinking about 1.` and `More on 1.` are 17, 17 and 10 bytes.
+    assert_eq!((applied.count, applied.tokens), (2, 4 + 4 + 3));
+    assert_eq!(with.bills[3].usage.prompt(), plain.bills[3].usage.prompt() - 11);
+}
+
+#[test]
+fn what_stands_before_a_compaction_is_not_read() {
+    let mut till = Till::default();
+    let compaction = json!({ "type": "compaction", "content": "" });
+    let size = compaction.to_string().len() as u64;
+    let talk =
+        [user(&[block("one", 500)]), assistant(&[compaction, block("two", 40)]), user(&[block("three", 60)])];
+    let expected = 1_000 + (size + 2) / 4 + 100;
+    assert_eq!(till.bill(0, &request(&[block("system", 1_000)], &talk)).input, expected);
+    // It may as well be left out.
+    assert_eq!(till.bill(0, &request(&[block("system", 1_000)], &talk[1..])).input, expected);
+}

@@ -6,6 +6,7 @@
 
 mod bills;
 mod http;
+mod layouts;
 mod mutants;
 mod others;
 mod rules;

@@ -1,6 +1,7 @@
 //! Anthropic Messages: every rule in turn, then the bill.
 
 mod betas;
+mod context;
 mod marks;
 mod prompt;
 mod shape;
@@ -18,9 +19,10 @@ use super::measure;
 use super::models::{Model, model};
 use super::verdict::{Accepted, Dialect, Refusal, Request, Ticket};
 use crate::upstream::{Step, Turn, anthropic_block};
+use context::Shown;
 use marks::{Mark, Marks};
 use prompt::{Block, Prompt, references};
-use thinking::{Origin, Outcome, Sent, Signatures};
+use thinking::{Origin, Sent, Signatures};
 
 pub(super) use tools::is_name;
 
@@ -95,7 +97,8 @@ impl Anthropic {
         let outcome =
             thinking::check(&prompt, &own, account, mismatch, &self.signatures, &rendered.thinking)?;
         let reports_thinking = prompt.has_beta(betas::BINDING_BETA);
-        let chain = chain(&prompt, &rendered, &outcome);
+        let (shown, applied_edits) = context::shown(&prompt, &rendered, &outcome.dropped);
+        let chain = chain(&prompt, &rendered, &shown);
         let mut writes = Vec::new();
         let usage = if counting {
             super::bill::Usage { input: chain.last().map_or(0, |end| end.1), ..Default::default() }
@@ -114,7 +117,14 @@ impl Anthropic {
             bound: rendered.bound,
             thinking: outcome.numbers,
         };
-        Ok(Accepted { ticket, usage, bill: usage.bill(&own), thinking: outcome.transformed, cache_miss })
+        Ok(Accepted {
+            ticket,
+            usage,
+            bill: usage.bill(&own),
+            thinking: outcome.transformed,
+            applied_edits,
+            cache_miss,
+        })
     }
 
     /// Signs the thinking of a response, and gives its tokens.
@@ -284,7 +294,7 @@ fn render<'p, 'a>(
 }
 
 /// For each place the hash of the prefix that ends with it, and the prefix's tokens.
-fn chain(prompt: &Prompt<'_>, rendered: &Rendered<'_, '_>, outcome: &Outcome) -> Vec<(Hash, u64)> {
+fn chain(prompt: &Prompt<'_>, rendered: &Rendered<'_, '_>, shown: &[Shown]) -> Vec<(Hash, u64)> {
     let has_images = prompt.blocks().any(|(_, _, block)| {
         let inner = block.get("content").items();
         block.kind() == "image" || inner.iter().any(|inner| inner.kind() == "image")
@@ -305,10 +315,16 @@ fn chain(prompt: &Prompt<'_>, rendered: &Rendered<'_, '_>, outcome: &Outcome) ->
         if at == rendered.messages {
             end = hash(&[&end, b"messages", &settings]);
         }
-        if place.at.is_none_or(|at| !outcome.dropped.contains(&at)) {
-            end = hash(&[&end, &place.hash]);
-            tokens += place.tokens;
-        }
+        let (own, more) = match shown.get(at) {
+            Some(Shown::Not) => {
+                chain.push((end, tokens));
+                continue;
+            }
+            Some(Shown::Cleared(own, more)) => (own, *more),
+            _ => (&place.hash, place.tokens),
+        };
+        end = hash(&[&end, own]);
+        tokens += more;
         chain.push((end, tokens));
     }
     chain

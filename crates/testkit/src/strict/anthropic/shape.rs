@@ -63,7 +63,9 @@ fn roles(prompt: &Prompt<'_>, model: &Model) -> Check {
         let message = format!("messages.{at}.role: role 'system' is not supported on this model");
         return Err(Refusal::new(Rule::SystemRole, message));
     }
-    if spoken().next().is_some_and(|first| first.role != "user") {
+    // Who sends a compaction may leave out what stood before it.
+    let compacted = prompt.messages[0].blocks.first().is_some_and(|block| block.kind() == "compaction");
+    if !compacted && spoken().next().is_some_and(|first| first.role != "user") {
         return Err(Refusal::new(Rule::FirstUser, "messages: first message must use the \"user\" role"));
     }
     for (at, place, block) in prompt.blocks() {
