@@ -1,10 +1,18 @@
 //! The gateway between agents and their providers: it forwards every byte as it is, and tells what passed.
 //!
+//! - [`context`]: the report on a session: what it keeps in its model's window, and what to do about it.
 //! - [`exchange`]: what the relay tells of each request and its answer, on copies that share memory with what was
 //!   forwarded.
+//! - [`live`]: the sessions that were seen lately.
+//! - [`measure`]: what passed, priced and set beside what the provider counted, off the way of what is forwarded.
+//! - [`metrics`]: the counters for Prometheus.
 //! - [`provider`]: the providers, and what is known of their addresses.
 
+pub mod context;
 pub mod exchange;
+pub mod live;
+pub mod measure;
+pub mod metrics;
 pub mod provider;
 
 pub use provider::Provider;

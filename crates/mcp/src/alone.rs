@@ -1,4 +1,5 @@
-//! A server of our own, for the tools that belong to no other server. It has none yet, and says so in both eras.
+//! A server of our own, for the tools that belong to no other server, in both eras. Which tools it has is settled when it
+//! starts; what they do is not its business.
 
 use crate::message::{KNOWN_VERSIONS, LEGACY_VERSION, METHOD_NOT_FOUND, MODERN_VERSION};
 use crate::relay::frame::{Frame, NoFrame};
@@ -13,10 +14,24 @@ const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Member of `_meta` that says which subscription a notification belongs to.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// A tool that belongs to no server.
+pub trait OwnTool: Send {
+    /// Its definition, as `tools/list` hands it out. Its name is in there, and does not change.
+    fn definition(&self) -> Value;
+
+    /// What it says to a call with these arguments.
+    ///
+    /// # Errors
+    ///
+    /// What was wrong and what to do, in a sentence for the model.
+    fn call(&mut self, arguments: &Value) -> Result<Value, String>;
+}
+
 /// The server. What a client says goes in, what it is answered comes out; there is nothing to remember in between.
 #[derive(Default)]
 pub struct Alone {
     parser: Parser,
+    tools: Vec<Box<dyn OwnTool>>,
 }
 
 impl fmt::Debug for Alone {
@@ -29,6 +44,12 @@ impl fmt::Debug for Alone {
 struct Fault(i64, &'static str, Option<Value>);
 
 impl Alone {
+    /// A server of these tools.
+    #[must_use]
+    pub fn new(tools: Vec<Box<dyn OwnTool>>) -> Self {
+        Self { parser: Parser::default(), tools }
+    }
+
     /// Answers one line: a message, or an array of them. `None`: nothing is to be answered.
     pub fn answer(&mut self, line: &[u8]) -> Option<Bytes> {
         let line = Bytes::copy_from_slice(line);
@@ -44,7 +65,7 @@ impl Alone {
         let answers: Vec<Bytes> = frames
             .into_iter()
             .filter_map(|frame| match frame {
-                Ok(frame) => answer(&frame),
+                Ok(frame) => self.said(&frame),
                 Err(NoFrame::Shape { id }) => Some(no_message(id.as_deref())),
                 Err(NoFrame::Json { .. }) => Some(no_message(None)),
             })
@@ -57,12 +78,21 @@ impl Alone {
     }
 }
 
-fn answer(frame: &Frame) -> Option<Bytes> {
+impl Alone {
+    fn said(&mut self, frame: &Frame) -> Option<Bytes> {
+        answer(&mut self.tools, frame)
+    }
+}
+
+fn answer(tools: &mut [Box<dyn OwnTool>], frame: &Frame) -> Option<Bytes> {
     let Kind::Request { id, method } = frame.kind() else { return None };
     let params =
         frame.params().and_then(|params| serde_json::from_slice::<Value>(&params).ok()).unwrap_or_default();
     let modern = frame.is_modern() || method == "server/discover";
-    let result = if modern { in_modern(method, &params, id) } else { in_legacy(method, &params) };
+    let result = match modern {
+        true => in_modern(tools, method, &params, id),
+        false => in_legacy(tools, method, &params),
+    };
     Some(match result {
         Ok(Said::Result(result)) => {
             [br#"{"jsonrpc":"2.0","id":"#, &id[..], br#","result":"#, result.to_string().as_bytes(), b"}"]
@@ -81,7 +111,7 @@ enum Said {
     Notification(Value),
 }
 
-fn in_legacy(method: &str, params: &Value) -> Result<Said, Fault> {
+fn in_legacy(tools: &mut [Box<dyn OwnTool>], method: &str, params: &Value) -> Result<Said, Fault> {
     let result = match method {
         "initialize" => {
             let wanted = params["protocolVersion"].as_str().unwrap_or_default();
@@ -90,14 +120,14 @@ fn in_legacy(method: &str, params: &Value) -> Result<Said, Fault> {
             json!({ "protocolVersion": version, "capabilities": { "tools": {} }, "serverInfo": info() })
         }
         "ping" => json!({}),
-        "tools/list" => json!({ "tools": [] }),
-        "tools/call" => return Err(no_tool(params)),
+        "tools/list" => json!({ "tools": definitions(tools) }),
+        "tools/call" => call(tools, params)?,
         _ => return Err(Fault(METHOD_NOT_FOUND, "Method not found", None)),
     };
     Ok(Said::Result(result))
 }
 
-fn in_modern(method: &str, params: &Value, id: &[u8]) -> Result<Said, Fault> {
+fn in_modern(tools: &mut [Box<dyn OwnTool>], method: &str, params: &Value, id: &[u8]) -> Result<Said, Fault> {
     let version = params["_meta"][VERSION].as_str();
     if version != Some(MODERN_VERSION) {
         let told = json!({ "supported": [MODERN_VERSION], "requested": version });
@@ -116,7 +146,12 @@ fn in_modern(method: &str, params: &Value, id: &[u8]) -> Result<Said, Fault> {
             "_meta": { "io.modelcontextprotocol/serverInfo": info() },
         }),
         "tools/list" => {
-            json!({ "resultType": "complete", "tools": [], "ttlMs": 3_600_000, "cacheScope": "public" })
+            json!({
+                "resultType": "complete",
+                "tools": definitions(tools),
+                "ttlMs": 3_600_000,
+                "cacheScope": "public",
+            })
         }
         "subscriptions/listen" => {
             let id: Value = serde_json::from_slice(id).unwrap_or_default();
@@ -126,10 +161,34 @@ fn in_modern(method: &str, params: &Value, id: &[u8]) -> Result<Said, Fault> {
                 "params": { "_meta": { SUBSCRIPTION: id }, "notifications": {} },
             })));
         }
-        "tools/call" => return Err(no_tool(params)),
+        "tools/call" => {
+            let mut result = call(tools, params)?;
+            result["resultType"] = json!("complete");
+            result
+        }
         _ => return Err(Fault(METHOD_NOT_FOUND, "Method not found", None)),
     };
     Ok(Said::Result(result))
+}
+
+fn definitions(tools: &[Box<dyn OwnTool>]) -> Vec<Value> {
+    tools.iter().map(|tool| tool.definition()).collect()
+}
+
+/// Calls a tool. What goes wrong in it is a result, which the model reads.
+fn call(tools: &mut [Box<dyn OwnTool>], params: &Value) -> Result<Value, Fault> {
+    let named = |tool: &&mut Box<dyn OwnTool>| tool.definition()["name"] == params["name"];
+    let tool = tools.iter_mut().find(named).ok_or_else(|| no_tool(params))?;
+    let none = json!({});
+    let arguments = params.get("arguments").unwrap_or(&none);
+    Ok(match tool.call(arguments) {
+        Ok(said) => json!({
+            "content": [{ "type": "text", "text": said.to_string() }],
+            "structuredContent": said,
+            "isError": false,
+        }),
+        Err(wrong) => json!({ "content": [{ "type": "text", "text": wrong }], "isError": true }),
+    })
 }
 
 fn no_tool(params: &Value) -> Fault {
@@ -197,6 +256,45 @@ mod tests {
         assert_eq!(ask("tools/list", "2030-01-01")["error"]["code"], -32022);
         assert_eq!(ask("subscriptions/listen", MODERN_VERSION)["params"]["_meta"][SUBSCRIPTION], 7);
         assert_eq!(said(r#"{"jsonrpc":"2.0","id":7,"method":"server/discover"}"#)["error"]["code"], -32602);
+    }
+
+    struct Echo;
+
+    impl OwnTool for Echo {
+        fn definition(&self) -> Value {
+            json!({ "name": "echo", "inputSchema": { "type": "object" } })
+        }
+
+        fn call(&mut self, arguments: &Value) -> Result<Value, String> {
+            match arguments.get("say") {
+                Some(say) => Ok(json!({ "said": say })),
+                None => Err("say something".to_owned()),
+            }
+        }
+    }
+
+    #[test]
+    fn its_tools_are_listed_and_called_in_both_eras() {
+        let mut alone = Alone::new(vec![Box::new(Echo)]);
+        let mut said = |line: &str| -> Value {
+            serde_json::from_slice(&alone.answer(line.as_bytes()).unwrap()).unwrap()
+        };
+        let list = said(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        assert_eq!(list["result"]["tools"][0]["name"], "echo");
+        let call = said(
+            r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"say":"hi"}}}"#,
+        );
+        assert_eq!(call["result"]["structuredContent"], json!({ "said": "hi" }));
+        assert_eq!(call["result"]["content"][0]["text"], r#"{"said":"hi"}"#);
+        let wrong = said(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo"}}"#);
+        assert_eq!(
+            (&wrong["result"]["isError"], &wrong["result"]["content"][0]["text"]),
+            (&json!(true), &json!("say something"))
+        );
+        let modern = said(&format!(
+            r#"{{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{{"name":"echo","arguments":{{"say":1}},"_meta":{{"{VERSION}":"{MODERN_VERSION}"}}}}}}"#
+        ));
+        assert_eq!(modern["result"]["resultType"], "complete");
     }
 
     #[test]

@@ -49,7 +49,7 @@ mod text;
 mod upstream;
 
 #[cfg(feature = "proxy")]
-pub use alone::Alone;
+pub use alone::{Alone, OwnTool};
 #[cfg(feature = "client")]
 pub use ask::{list, list_all, no_progress};
 #[cfg(feature = "proxy")]
@@ -58,6 +58,7 @@ pub use error::{Failure, ListError, Reason};
 pub use explain::Explained;
 #[cfg(feature = "client")]
 pub use group::{end_all, told_to_end};
+pub use link::client::direct;
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
 #[cfg(feature = "proxy")]
 pub use oauth::{LoggedIn, LoginError, LoginOptions, login};

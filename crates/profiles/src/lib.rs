@@ -31,6 +31,21 @@ pub fn by_id(id: &str) -> Option<&'static Profile> {
     ALL.iter().copied().find(|profile| profile.id == id)
 }
 
+/// The request headers in which agents name their sessions, the most telling first. A sub-agent and the request that
+/// asks for a title send the same one as the session they belong to.
+pub const SESSION_HEADERS: &[Fact<&str>] = &[
+    seen("x-claude-code-session-id", "measured: Claude Code 2.1.332"),
+    seen("session-id", "measured: Codex 0.171"),
+    seen("session_id", "Codex before 0.100, in public issue threads"),
+    seen("x-session-id", "measured: opencode 1.18"),
+    seen("thread-id", "measured: Codex 0.171"),
+    seen("conversation_id", "Codex before 0.100, in public issue threads"),
+];
+
+const fn seen(value: &'static str, source: &'static str) -> Fact<&'static str> {
+    Fact { value, date: "2026-11", source }
+}
+
 /// The input schema that a tool without its schema is shown with to an agent of which nothing else is known. Anthropic
 /// wants an object without combinators, OpenAI's validators want `properties`, and libraries that close a schema which
 /// does not say whether it is open leave this one as it is.

@@ -64,6 +64,8 @@ pub struct Placement {
     pub relation: Relation,
     /// What became of the cached prefix.
     pub turn: Turn,
+    /// How many of its messages stood at the same place in the history it belongs to: what follows is new.
+    pub known: u32,
     /// The chain hash of its last message, shortened: which history it is.
     chain: Option<[u8; 16]>,
 }
@@ -96,6 +98,9 @@ impl Lineages {
         let previous =
             found.as_ref().and_then(|found| known.conversations.get(found.conversation)?.tips.get(found.tip));
         let turn = watch::class(previous, now, relation, at, lifetimes);
+        let same = previous
+            .filter(|_| relation != Relation::Partial)
+            .map_or(0, |history| history.common(now) as u32);
         let conversation = match &found {
             Some(found) => {
                 let tip = (relation != Relation::Partial).then(|| Snapshot::of(now, at, previous, lifetimes));
@@ -120,7 +125,7 @@ impl Lineages {
         self.evict();
         let chain =
             (relation != Relation::Partial).then(|| now.chain().map_or([0; 16], |chain| chain.short()));
-        Placement { conversation, request, relation, turn, chain }
+        Placement { conversation, request, relation, turn, known: same, chain }
     }
 
     /// Says that a request was not answered (the provider refused it, or could not be reached): it has put nothing into

@@ -16,7 +16,7 @@ mod report;
 mod standing;
 mod tools;
 
-pub use price::{estimate, price};
+pub use price::{estimate, image_tokens, price};
 pub use report::{
     AnomalyEntry, BlockFootprint, Image, Lever, Levers, NamespaceFootprint, OriginFootprint, Part,
     RequestFootprint, RequestTool, SCHEMA, Slices, Standing, StandingPart,

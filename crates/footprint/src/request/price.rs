@@ -169,6 +169,11 @@ impl<'e, 'd> Blocks<'e, 'd> {
 }
 
 /// The size of an image whose bytes are in the request.
+/// What an image costs: by its size where its header is in the request, never by the length of its base64.
+pub fn image_tokens(media: &Media<'_, '_>) -> Tokens<Estimated> {
+    anthropic_tokens(size(media))
+}
+
 fn size(media: &Media<'_, '_>) -> Option<Size> {
     match media.form {
         MediaForm::Base64 | MediaForm::DataUrl => size_of_base64(&media.source?.as_str()?),

@@ -260,6 +260,19 @@ fn parse_url(text: &str) -> Result<Url, Reason> {
     Ok(url)
 }
 
+/// A client for asking a program of ours at `url`: directly, never through a proxy, following nothing, and with no more
+/// time than `patience`.
+///
+/// # Errors
+///
+/// When `url` is none, or TLS is needed and cannot be had.
+pub fn direct(url: &str, patience: std::time::Duration) -> Result<(reqwest::Client, Url), Reason> {
+    let url = parse_url(url)?;
+    let client = builder(url.scheme() == "https")?.no_proxy().timeout(patience).build();
+    let client = client.map_err(|error| Reason::Unreachable { detail: error.to_string() })?;
+    Ok((client, url))
+}
+
 /// A client that follows no redirect by itself; with TLS or without.
 pub(crate) fn builder(needs_tls: bool) -> Result<reqwest::ClientBuilder, Reason> {
     Ok(reqwest::Client::builder()

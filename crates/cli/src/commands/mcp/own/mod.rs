@@ -1,11 +1,13 @@
 //! `deadweight mcp --own`: the tools that belong to no server.
 
+mod context;
+
 use crate::exit::{Exit, Trouble};
 use crate::target::file::system;
 use deadweight_mcp::Alone;
 use std::io::{self, BufRead, Read, Write};
 
-/// The longest line that is read. Nothing that is meant for a server without tools comes near.
+/// The longest line that is read. Nothing that is meant for these tools comes near.
 const LONGEST: u64 = 16 << 20;
 
 /// Serves the client on the standard streams until its input ends.
@@ -21,7 +23,7 @@ pub(super) fn run() -> Result<Exit, Trouble> {
 }
 
 fn serve(mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
-    let mut alone = Alone::default();
+    let mut alone = Alone::new(vec![Box::new(context::ContextValue::of_environment())]);
     let mut line = Vec::new();
     loop {
         line.clear();

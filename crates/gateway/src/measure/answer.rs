@@ -1,0 +1,127 @@
+//! What an answer says of itself: counters, how it ended, the provider's error.
+
+use super::decode;
+use super::request::MOST;
+use crate::exchange::{Answer, Unread};
+use deadweight_store::Observed;
+use deadweight_wire::Dialect;
+use deadweight_wire::usage::{Counters, End, Outcome, StreamReader, of_body};
+
+/// What was read of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// What it says; `None` where it could not be read.
+    pub outcome: Option<Outcome>,
+    /// Whether it came as a stream of events.
+    pub streamed: bool,
+}
+
+/// Reads an answer. `dialect` is that of its request.
+pub(super) fn read(answer: Answer, dialect: Option<Dialect>) -> Read {
+    match answer {
+        Answer::Stream(outcome) => Read { outcome: Some(*outcome), streamed: true },
+        Answer::Body { body, encoding, stream } => Read {
+            outcome: dialect.and_then(|dialect| of_copy(&body, encoding.as_deref(), stream, dialect)),
+            streamed: stream,
+        },
+        Answer::Unread(
+            Unread::Empty | Unread::NotText | Unread::TooLarge | Unread::Absent | Unread::Fault,
+        ) => Read::default(),
+    }
+}
+
+fn of_copy(
+    body: &crate::exchange::Copied,
+    encoding: Option<&str>,
+    stream: bool,
+    dialect: Dialect,
+) -> Option<Outcome> {
+    // A body that was cut is no JSON, but a stream says what it has said.
+    let whole = body.whole;
+    let pieces: Vec<u8> = body.chunks.concat();
+    let (bytes, whole) = match encoding {
+        None => (pieces, whole),
+        Some(encoding) => {
+            let decoded = decode::decode(encoding, &pieces, MOST)?;
+            (decoded.bytes, decoded.whole && whole)
+        }
+    };
+    if stream {
+        let mut reader = StreamReader::new(dialect);
+        reader.feed(&bytes);
+        return Some(reader.finish());
+    }
+    whole.then(|| of_body(&bytes, dialect).ok()).flatten()
+}
+
+/// The provider's counters as the ledger has them.
+pub(super) fn observed(counters: &Counters) -> Observed {
+    Observed {
+        uncached: counters.input_uncached,
+        cache_read: counters.cache_read,
+        cache_write_5m: counters.cache_write_5m,
+        cache_write_1h: counters.cache_write_1h,
+        cache_write_unspecified: counters.cache_write_unspecified,
+        output: counters.output,
+        reasoning: counters.reasoning_output,
+        prompt: counters.prompt(),
+    }
+}
+
+/// The type of the provider's error, never its text: that may quote the prompt.
+pub(super) fn error(outcome: &Outcome) -> Option<String> {
+    match &outcome.end {
+        End::Failed(failure) => {
+            Some(failure.kind.clone().or_else(|| failure.code.clone()).unwrap_or_else(|| "error".to_owned()))
+        }
+        // The connection may have been closed properly all the same.
+        End::Truncated => Some("truncated".to_owned()),
+        End::Complete => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Copied;
+    use bytes::Bytes;
+
+    fn body(text: &'static str) -> Copied {
+        Copied { chunks: vec![Bytes::from_static(text.as_bytes())], length: text.len() as u64, whole: true }
+    }
+
+    #[test]
+    fn a_body_and_a_stream_give_the_same_counters() {
+        let json = body(
+            r#"{"type":"message","usage":{"input_tokens":5,"cache_read_input_tokens":7,"output_tokens":3}}"#,
+        );
+        let read_json = read(
+            Answer::Body { body: json, encoding: None, stream: false },
+            Some(Dialect::AnthropicMessages),
+        );
+        let stream = body(
+            "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":7,\"output_tokens\":1}}}\n\n\
+             event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":3}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+        );
+        let read_stream = read(
+            Answer::Body { body: stream, encoding: None, stream: true },
+            Some(Dialect::AnthropicMessages),
+        );
+        let of = |read: &Read| observed(&read.outcome.as_ref().unwrap().counters);
+        assert_eq!(of(&read_json), of(&read_stream));
+        assert_eq!(of(&read_json).prompt, Some(12));
+        assert!(read_stream.streamed && !read_json.streamed);
+    }
+
+    #[test]
+    fn an_error_is_named_by_its_type_and_a_cut_stream_is_no_success() {
+        let of = |text, stream| {
+            let answer = Answer::Body { body: body(text), encoding: None, stream };
+            read(answer, Some(Dialect::AnthropicMessages)).outcome.and_then(|outcome| error(&outcome))
+        };
+        let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded: secret"}}"#;
+        assert_eq!(of(error, false).as_deref(), Some("overloaded_error"));
+        let cut = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5}}}\n\n";
+        assert_eq!(of(cut, true).as_deref(), Some("truncated"));
+    }
+}
