@@ -11,9 +11,8 @@ use crate::hash::Digest;
 use deadweight_wire::json::{Elements, Entries, Kind, Value};
 use memchr::memchr;
 
-/// Texts longer than this are hashed where they stand; shorter ones are gathered first.
-const DIRECT: usize = 4 << 10;
-/// How much is gathered before it is hashed.
+/// How much is gathered before it is hashed: the longer a stretch, the more of it the hash takes at a time. A text without
+/// escapes that is longer than this is hashed where it stands.
 const GATHER: usize = 64 << 10;
 
 /// Which text block a plain string stands for.
@@ -51,6 +50,8 @@ enum Open<'id, 'd> {
 /// Hashes values. One is used for a whole request, so that its buffers are made once.
 pub(crate) struct Canon<'id, 'd> {
     hasher: blake3::Hasher,
+    /// Whether the hasher has taken anything yet.
+    begun: bool,
     gathered: Vec<u8>,
     open: Vec<Open<'id, 'd>>,
     /// Where the objects start that can carry a marker: ascending.
@@ -65,7 +66,8 @@ impl<'id, 'd> Canon<'id, 'd> {
     pub(crate) fn new() -> Self {
         Self {
             hasher: blake3::Hasher::new(),
-            gathered: Vec::with_capacity(GATHER + DIRECT),
+            begun: false,
+            gathered: Vec::with_capacity(GATHER / 4),
             open: Vec::new(),
             places: Vec::new(),
             next_place: 0,
@@ -76,7 +78,9 @@ impl<'id, 'd> Canon<'id, 'd> {
 
     /// Begins a hash. `places`: the objects of what follows that can carry a marker, in any order.
     pub(crate) fn begin(&mut self, plain: Plain, header: bool, places: impl Iterator<Item = Value<'id, 'd>>) {
-        self.hasher.reset();
+        if std::mem::take(&mut self.begun) {
+            self.hasher.reset();
+        }
         self.gathered.clear();
         (self.plain, self.header, self.next_place) = (plain, header, 0);
         self.places.clear();
@@ -88,6 +92,9 @@ impl<'id, 'd> Canon<'id, 'd> {
 
     /// The hash of all that was written since [`begin`](Self::begin).
     pub(crate) fn end(&mut self) -> Digest {
+        if !self.begun {
+            return Digest::of(&self.gathered);
+        }
         self.flush();
         Digest::finish(&self.hasher)
     }
@@ -177,7 +184,7 @@ impl<'id, 'd> Canon<'id, 'd> {
         match value.kind() {
             Kind::Null => self.gathered.push(b'z'),
             Kind::Bool => self.gathered.push(if value.as_bool() == Some(true) { b't' } else { b'f' }),
-            Kind::Number => self.raw_text(b'n', value.raw().as_bytes()),
+            Kind::Number => self.raw_text(b'n', bytes(value)),
             Kind::String => self.string(b's', value),
             Kind::Array => {
                 self.gathered.push(b'[');
@@ -229,7 +236,7 @@ impl<'id, 'd> Canon<'id, 'd> {
 
     /// Writes a string, decoded.
     fn string(&mut self, tag: u8, value: Value<'id, 'd>) {
-        let raw = value.raw().as_bytes();
+        let raw = bytes(value);
         let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
         let length = value.decoded_len().unwrap_or(inner.len());
         if length == inner.len() {
@@ -246,39 +253,44 @@ impl<'id, 'd> Canon<'id, 'd> {
 
     fn raw_text(&mut self, tag: u8, text: &[u8]) {
         self.begin_text(tag, text.len());
-        if text.len() >= DIRECT {
-            self.flush();
-            self.hasher.update(text);
-        } else {
-            self.gathered.extend_from_slice(text);
-        }
+        self.stretch(text);
     }
 
     /// Gathers the inside of a string with its escapes resolved. The text was checked when it was parsed.
     fn decoded(&mut self, mut rest: &[u8]) {
         while let Some(at) = memchr(b'\\', rest) {
-            self.gathered.extend_from_slice(&rest[..at]);
-            if self.gathered.len() >= GATHER {
-                self.flush();
-            }
-            let (byte, taken) = match rest.get(at + 1) {
-                Some(b'n') => (b'\n', 2),
-                Some(b't') => (b'\t', 2),
-                Some(b'r') => (b'\r', 2),
-                Some(b'b') => (8, 2),
-                Some(b'f') => (12, 2),
+            self.stretch(rest.get(..at).unwrap_or_default());
+            let byte = match rest.get(at + 1) {
+                Some(b'n') => b'\n',
+                Some(b't') => b'\t',
+                Some(b'r') => b'\r',
+                Some(b'b') => 8,
+                Some(b'f') => 12,
                 Some(b'u') => {
                     let taken = self.unicode(rest.get(at..).unwrap_or_default());
                     rest = rest.get(at + taken..).unwrap_or_default();
                     continue;
                 }
-                Some(&other) => (other, 2),
-                None => break,
+                Some(&other) => other,
+                None => return,
             };
             self.gathered.push(byte);
-            rest = rest.get(at + taken..).unwrap_or_default();
+            rest = rest.get(at + 2..).unwrap_or_default();
         }
-        self.gathered.extend_from_slice(rest);
+        self.stretch(rest);
+    }
+
+    /// Gathers a stretch without escapes, or hashes it where it stands when it is long.
+    fn stretch(&mut self, text: &[u8]) {
+        if text.len() < GATHER {
+            self.gathered.extend_from_slice(text);
+        }
+        if self.gathered.len() >= GATHER || text.len() >= GATHER {
+            self.flush();
+        }
+        if text.len() >= GATHER {
+            self.hasher.update(text);
+        }
     }
 
     /// Gathers the character of a `\u` escape; answers how many bytes it took. Half of a surrogate pair is three bytes
@@ -304,9 +316,15 @@ impl<'id, 'd> Canon<'id, 'd> {
     }
 
     fn flush(&mut self) {
+        self.begun = true;
         self.hasher.update(&self.gathered);
         self.gathered.clear();
     }
+}
+
+/// A value as it stands. (`Value::raw` checks its UTF-8 once more.)
+fn bytes<'d>(value: Value<'_, 'd>) -> &'d [u8] {
+    value.document().slice(value.span())
 }
 
 /// The four digits of a `\u` escape.

@@ -43,6 +43,11 @@ impl Digest {
         Self::finish(&hasher)
     }
 
+    /// The digest of bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
     pub(crate) fn finish(hasher: &blake3::Hasher) -> Self {
         Self(*hasher.finalize().as_bytes())
     }
@@ -52,7 +57,7 @@ impl Digest {
         let mut both = [0; 64];
         both[..32].copy_from_slice(&before.0);
         both[32..].copy_from_slice(&own.0);
-        Self(*blake3::hash(&both).as_bytes())
+        Self::of(&both)
     }
 }
 

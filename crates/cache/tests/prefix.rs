@@ -316,6 +316,25 @@ fn halves_of_surrogate_pairs_are_told_apart() {
 }
 
 #[test]
+fn long_texts_are_hashed_like_short_ones() {
+    // Around the length from which a text is hashed where it stands, spelled plainly and with escapes.
+    for length in [1, 65_535, 65_536, 65_537, 131_072, 200_000] {
+        for every in [7, 1_000, 70_000, 500_000] {
+            let text: String =
+                (0..length).map(|at| if at % every == every - 1 { '\u{e9}' } else { 'a' }).collect();
+            let escaped = text.replace('\u{e9}', "\\u00e9");
+            let body = |text: &str| {
+                let messages =
+                    format!(r#"[{{"role":"user","content":"{text}"}},{{"role":"user","content":"b"}}]"#);
+                prefix(&format!(r#"{{"model":"m","messages":{messages}}}"#), Dialect::OpenaiChat)
+            };
+            same_meaning(&body(&text), &body(&escaped));
+            assert_ne!(body(&text).messages[0].own, body(&format!("{text}a")).messages[0].own);
+        }
+    }
+}
+
+#[test]
 fn tools_have_each_their_hash() {
     let mut talk = Talk::new("go");
     let before = talk.prefix();
