@@ -6,6 +6,7 @@
 //! - [`live`]: the sessions that were seen lately.
 //! - [`measure`]: what passed, priced and set beside what the provider counted, off the way of what is forwarded.
 //! - [`metrics`]: the counters for Prometheus.
+//! - [`watching`]: all that looks at what passes, put together.
 //! - [`provider`]: the providers, and what is known of their addresses.
 
 pub mod context;
@@ -14,5 +15,6 @@ pub mod live;
 pub mod measure;
 pub mod metrics;
 pub mod provider;
+pub mod watching;
 
 pub use provider::Provider;

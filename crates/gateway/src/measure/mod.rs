@@ -9,6 +9,7 @@ mod answer;
 mod decode;
 mod layout;
 mod money;
+mod names;
 mod request;
 mod session;
 mod tunnel;
@@ -34,6 +35,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tunnel::Tunnel;
 use turns::{Placed, Turns};
 
+pub use names::NameMap;
+
 /// The window of a model, in tokens, where the book knows it.
 #[must_use]
 pub fn window(book: &Book, model: &str, at_ms: u64) -> Option<u64> {
@@ -51,6 +54,8 @@ pub struct Setup {
     pub book: Arc<Book>,
     /// What is known of the servers that the agents' tools come from.
     pub origins: Origins,
+    /// Whose the tools are that proxies of ours show.
+    pub names: NameMap,
     /// Where records go; `None`: nowhere but [`Live`].
     pub recorder: Option<Arc<store::Recorder>>,
     /// What is remembered of conversations from before.
@@ -78,6 +83,7 @@ pub struct Measurer {
     estimator: Box<dyn Estimator>,
     book: Arc<Book>,
     origins: Origins,
+    names: NameMap,
     recorder: Option<Arc<store::Recorder>>,
     observers: Vec<Observer>,
     live: Arc<Live>,
@@ -108,6 +114,7 @@ impl Measurer {
             estimator: setup.estimator,
             book: setup.book,
             origins: setup.origins,
+            names: setup.names,
             recorder: setup.recorder,
             observers: setup.observers,
             live,
@@ -133,7 +140,8 @@ impl Measurer {
         let mut open = Open { exchange: record(&begun), dialect: begun.dialect, placed: None, tunnel: None };
         match open.exchange.asked {
             Asked::Generate | Asked::Count => {
-                match request::measure(&begun, &mut self.parser, &self.origins, &*self.estimator) {
+                match request::measure(&begun, &mut self.parser, &self.origins, &self.names, &*self.estimator)
+                {
                     Ok(measured) => self.measured(&begun, measured, &mut open),
                     Err(why) => open.exchange.unmeasured = Some(why.to_string()),
                 }

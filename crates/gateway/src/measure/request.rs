@@ -1,6 +1,6 @@
 //! What one request carries, read off a copy of its body.
 
-use super::{decode, layout, session};
+use super::{NameMap, decode, layout, session};
 use crate::exchange::Begun;
 use deadweight_cache::prefix::Prefix;
 use deadweight_estimate::Estimator;
@@ -76,6 +76,7 @@ pub(super) fn measure(
     begun: &Begun,
     parser: &mut Parser,
     origins: &Origins,
+    names: &NameMap,
     estimator: &dyn Estimator,
 ) -> Result<Measured, Unmeasured> {
     let body = begun.received.bytes().ok_or(match begun.received.chunks.is_empty() {
@@ -92,7 +93,7 @@ pub(super) fn measure(
             Cow::Owned(decoded.bytes)
         }
     };
-    of_body(begun, &body, parser, origins, estimator)
+    of_body(begun, &body, parser, origins, names, estimator)
 }
 
 /// Measures a request's body in the clear.
@@ -101,6 +102,7 @@ pub(super) fn of_body(
     body: &[u8],
     parser: &mut Parser,
     origins: &Origins,
+    names: &NameMap,
     estimator: &dyn Estimator,
 ) -> Result<Measured, Unmeasured> {
     let profile = begun.agent.as_deref().and_then(by_id).or_else(|| session::agent(&begun.headers));
@@ -127,7 +129,7 @@ pub(super) fn of_body(
             model,
             agent: report.agent,
             footprint: Footprint { layout: layout::segments(&anatomy, estimator), ..footprint(&report) },
-            tools: tools(&report),
+            tools: tools(&report, names),
             prefix,
             calls: calls(&anatomy),
         })
@@ -177,7 +179,7 @@ fn footprint(report: &RequestFootprint) -> Footprint {
     }
 }
 
-fn tools(report: &RequestFootprint) -> Arc<ToolSet> {
+fn tools(report: &RequestFootprint, names: &NameMap) -> Arc<ToolSet> {
     // The order of the request is not in the report, and an order there must be: equal sets are stored once.
     let mut lines: Vec<ToolLine> = report
         .tools
@@ -185,6 +187,7 @@ fn tools(report: &RequestFootprint) -> Arc<ToolSet> {
         .map(|tool| line(tool, false))
         .chain(report.deferred.iter().map(|tool| line(tool, true)))
         .collect();
+    lines.iter_mut().for_each(|line| names.resolve(line));
     lines.sort_by(|a, b| (b.tokens, &a.name, &a.namespace).cmp(&(a.tokens, &b.name, &b.namespace)));
     ToolSet::new(lines)
 }

@@ -21,6 +21,7 @@ impl Bench {
             estimator: Box::new(deadweight_estimate::calibrated()),
             book: Arc::new(Book::new()),
             origins: Origins::new(),
+            names: NameMap::default(),
             recorder: None,
             remembered: Vec::new(),
             observers: vec![Box::new(move |exchange: &Exchange| keep.lock().unwrap().push(exchange.clone()))],

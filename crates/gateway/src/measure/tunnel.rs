@@ -51,7 +51,14 @@ impl Measurer {
                 exchange.asked = Asked::Generate;
                 exchange.session.clone_from(&open.exchange.session);
                 exchange.agent.clone_from(&open.exchange.agent);
-                match request::of_body(&begun, &text, &mut self.parser, &self.origins, &*self.estimator) {
+                match request::of_body(
+                    &begun,
+                    &text,
+                    &mut self.parser,
+                    &self.origins,
+                    &self.names,
+                    &*self.estimator,
+                ) {
                     Ok(measured) => {
                         exchange.model = measured.model;
                         exchange.agent = exchange.agent.or_else(|| measured.agent.map(str::to_owned));
