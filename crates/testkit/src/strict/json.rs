@@ -110,6 +110,37 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Writes what the value means, however it is spelt: members by name, numbers by value, without what is null or empty.
+    pub(crate) fn meaning(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Number(text) => out.extend(text.parse::<f64>().unwrap_or_default().to_bits().to_le_bytes()),
+            Self::Array(items) => {
+                out.push(b'[');
+                for item in items {
+                    item.meaning(out);
+                    out.push(b',');
+                }
+                out.push(b']');
+            }
+            Self::Object(members) => {
+                let mut sorted: Vec<_> = members
+                    .iter()
+                    .filter(|(_, value)| {
+                        !value.is_null() && !matches!(value, Self::Array(items) if items.is_empty())
+                    })
+                    .collect();
+                sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+                out.push(b'{');
+                for (key, value) in sorted {
+                    write_text(key, out);
+                    value.meaning(out);
+                }
+                out.push(b'}');
+            }
+            plain => plain.write(out, None),
+        }
+    }
+
     /// Bytes of the value without white space and escapes: what tools are measured by.
     pub(crate) fn size(&self, skip: Option<&str>) -> usize {
         match self {
@@ -336,6 +367,17 @@ mod tests {
     #[test]
     fn members_are_left_out_at_any_depth() {
         assert_eq!(hashed(r#"{"a":[{"skip":1,"b":2}],"skip":{}}"#), hashed(r#"{"a":[{"b":2}]}"#));
+    }
+
+    #[test]
+    fn meaning_does_not_depend_on_spelling() {
+        let meaning = |text: &str| {
+            let mut out = Vec::new();
+            Json::read(text.as_bytes()).unwrap().meaning(&mut out);
+            out
+        };
+        assert_eq!(meaning(r#"{"a":1.0,"b":[true],"c":null}"#), meaning(r#"{"b":[true],"a":1,"d":[]}"#));
+        assert_ne!(meaning(r#"{"a":1}"#), meaning(r#"{"a":2}"#));
     }
 
     #[test]

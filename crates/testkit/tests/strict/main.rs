@@ -9,6 +9,7 @@ mod http;
 mod layouts;
 mod mutants;
 mod others;
+mod random;
 mod rules;
 mod session;
 mod thinking;

@@ -255,3 +255,40 @@ fn redacted_thinking_is_bound_like_any_other() {
         Some(Rule::ForgedSignature)
     );
 }
+
+/// An SDK may spell a response in its own way when it first sends it back; from then on that is the original.
+#[test]
+fn a_client_may_spell_a_response_in_its_own_way_once() {
+    fn respell(message: &mut Value) {
+        for block in blocks(message) {
+            if block["type"] == "tool_use" {
+                let old = block.clone();
+                *block = json!({ "id": old["id"], "caller": null, "input": old["input"], "name": old["name"], "type": "tool_use" });
+            }
+            if block["type"] == "text" {
+                block["citations"] = Value::Null;
+            }
+        }
+    }
+    // Every response has its own spelling from the first time on. The second has thinking between its calls.
+    assert_eq!(
+        fate(|_, sent| sent.messages().iter_mut().filter(|one| one["role"] == "assistant").for_each(respell)),
+        Ok(9)
+    );
+    let late = |turn: usize, sent: &mut Sent| {
+        if turn > 4 {
+            respell(&mut sent.messages()[3]);
+        }
+    };
+    assert_eq!(fate(late), Err(Rule::BoundPrefix));
+}
+
+#[test]
+fn thinking_between_calls_is_bound_to_the_calls_before_it() {
+    let other = |turn: usize, sent: &mut Sent| {
+        if turn == 2 {
+            sent.block(3, 2)["input"]["path"] = "src/other.rs".into();
+        }
+    };
+    assert_eq!(fate(other), Err(Rule::BoundPrefix));
+}

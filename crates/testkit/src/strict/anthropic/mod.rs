@@ -135,10 +135,10 @@ impl Anthropic {
             _ => false,
         };
         let of = turn.steps.iter().filter(|step| is_thought(step)).count() as u32;
-        let boundary = boundary_of(&Json::Object(vec![("role".into(), Json::Text("assistant".into()))]));
-        let (mut bound, mut before, mut opened) = (ticket.bound, ticket.thinking.clone(), false);
+        let (mut said, mut before) = (nothing_said(), ticket.thinking.clone());
         let mut tokens = 0;
         for step in &mut turn.steps {
+            let bound = hash(&[&ticket.bound, &said]);
             let origin = Origin { model: &ticket.model, response: ticket.number, of, bound, before: &before };
             match step {
                 Step::Thinking { text, signature } => {
@@ -151,18 +151,16 @@ impl Anthropic {
                     block["data"] = Value::String(made);
                     before.push(number);
                 }
-                Step::Text(_) | Step::Call(_) | Step::Raw(_) => {
-                    let text = anthropic_block(step).to_string();
-                    if let Ok(json) = Json::read(text.as_bytes()) {
-                        let own = block_hash(&Block::Json(&json), &HashMap::new(), &mut Vec::new());
-                        let part =
-                            if std::mem::replace(&mut opened, true) { own } else { hash(&[&boundary, &own]) };
-                        bound = hash(&[&bound, &part]);
-                    }
-                }
+                Step::Text(_) | Step::Call(_) | Step::Raw(_) => {}
             }
             let text = anthropic_block(step).to_string();
-            tokens += Json::read(text.as_bytes()).map_or(0, |json| measure::block(&json, &|_| 0));
+            if let Ok(json) = Json::read(text.as_bytes()) {
+                let block = Block::Json(&json);
+                if !block.is_thinking() {
+                    said = say(&said, &block);
+                }
+                tokens += measure::block(&json, &|_| 0);
+            }
         }
         tokens
     }
@@ -214,6 +212,27 @@ fn block_hash(block: &Block<'_>, named: &HashMap<&str, &Json<'_>>, buffer: &mut 
         }
     }
     hash(&[buffer])
+}
+
+/// What a response has said before it says anything.
+fn nothing_said() -> Hash {
+    hash(&[b"said"])
+}
+
+/// What a response has said when it has said `block` as well. By its meaning: how a client spells what it was just told is its
+/// own affair, and becomes what was sent with the next request.
+fn say(said: &Hash, block: &Block<'_>) -> Hash {
+    let mut buffer = block.kind().as_bytes().to_vec();
+    match block.kind() {
+        "text" => buffer.extend(block.text().as_bytes()),
+        "tool_use" => ["id", "name", "input"].iter().for_each(|key| block.get(key).meaning(&mut buffer)),
+        _ => {
+            if let Block::Json(json) = block {
+                json.meaning(&mut buffer);
+            }
+        }
+    }
+    hash(&[said, &buffer])
 }
 
 /// What is hashed of a message beside its content.
@@ -276,13 +295,19 @@ fn render<'p, 'a>(
     for (at, message) in prompt.messages.iter().enumerate() {
         let boundary = boundary_of(message.json);
         let mut opened = false;
+        // Thinking between what a response says is bound to what the response said before, too.
+        let interleaved = message.blocks.iter().skip(1).any(Block::is_thinking);
+        let (sent, mut said) = (bound, nothing_said());
         for (place, block) in message.blocks.iter().enumerate() {
             marks.block(block, places.len(), &|| format!("messages.{at}.content.{place}"))?;
             let own = block_hash(block, named, &mut buffer);
             if block.is_thinking() {
-                thinking.push(Sent { at: (at, place), block, bound });
+                thinking.push(Sent { at: (at, place), block, bound: hash(&[&sent, &said]) });
             } else {
                 last_markable = Some(places.len());
+                if interleaved {
+                    said = say(&said, block);
+                }
                 let part = if std::mem::replace(&mut opened, true) { own } else { hash(&[&boundary, &own]) };
                 bound = hash(&[&bound, &part]);
             }
