@@ -5,7 +5,7 @@
 //!
 //! - An entry is a rendered prefix (model, tools, system, the settings, messages) that ends with a block. One letter more or
 //!   less before its end, and it is another.
-//! - Anthropic: a marker finds the entry at its own block or at most [`LOOKBACK`] blocks before it; the longest that any
+//! - Anthropic: a marker finds an entry at its own block or at one before it, [`LOOKBACK`] blocks in all; the longest that any
 //!   marker finds is read. From there on each marker writes up to its block, for the time it asks for.
 //! - Others: what is the same is read in steps of [`Rules::step`] tokens, and all is written.
 //! - Prefixes below [`Rules::minimum`] are neither written nor read.
@@ -173,7 +173,7 @@ impl Cache {
     ) -> (Forecast, Pending) {
         let mut read: Option<(u64, u32)> = None;
         for mark in &prefix.marks {
-            let first = mark.index.saturating_sub(LOOKBACK);
+            let first = (mark.index + 1).saturating_sub(LOOKBACK);
             // The nearest entry is the longest that this marker finds.
             let found = (first..=mark.index).rev().find_map(|index| {
                 let tokens = self.alive(&rendered.key(index)?, rules, at)?;

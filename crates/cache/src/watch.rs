@@ -8,7 +8,7 @@
 //! # What counts as cached
 //!
 //! - Anthropic: what stands before a marker of an earlier request, if nothing before it changed, its time has not run
-//!   out, and a marker of this request stands at most [`LOOKBACK`] blocks behind it.
+//!   out, and a marker of this request looks at it: at its own block and at those before, [`LOOKBACK`] in all.
 //! - Others cache by themselves: everything that did not change, as long as [`Lifetimes::automatic`] says.
 //!
 //! The minimum sizes below which nothing is cached are not looked at here: they depend on the model; [`model`](crate::model) looks at
@@ -23,7 +23,7 @@ use crate::prefix::Prefix;
 use deadweight_estimate::{Estimated, Tokens};
 use deadweight_wire::Dialect;
 
-/// How many blocks a marker looks back (Anthropic's documentation of prompt caching, 2026-11).
+/// At how many blocks a marker looks for an entry, its own among them (Anthropic's documentation of prompt caching, 2026-11).
 pub const LOOKBACK: u32 = 20;
 
 /// How long a cache entry lives after its last use, in milliseconds.
@@ -87,7 +87,7 @@ pub enum Kind {
     },
     /// The time of the cache entries ran out.
     TtlLapse,
-    /// More blocks were added than a marker looks back.
+    /// More blocks were added than a marker looks at.
     Lookback,
     /// The request has no cache marker where the one before had some.
     Unmarked,
@@ -307,7 +307,7 @@ impl Cached {
 
 /// Whether a marker finds the entry of an earlier one.
 pub(crate) const fn reaches(mark: u32, entry: u32) -> bool {
-    entry <= mark && mark - entry <= LOOKBACK
+    entry <= mark && mark - entry < LOOKBACK
 }
 
 /// What the provider said about the cache (OBSERVED).

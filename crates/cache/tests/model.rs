@@ -9,9 +9,11 @@ use deadweight_cache::lineage::{Limits, Lineages};
 use deadweight_cache::model::{Cache, Forecast, Rules};
 use deadweight_cache::prefix::Prefix;
 use deadweight_testkit::layouts::{self, Size};
+use deadweight_testkit::strict::{Judge, Request};
 use deadweight_wire::Dialect;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const RULES: Rules = Rules::of(Dialect::AnthropicMessages, 0);
 
@@ -121,8 +123,8 @@ fn what_is_too_small_is_not_cached() {
 }
 
 #[test]
-fn a_marker_looks_back_twenty_blocks_and_no_further() {
-    for (more, found) in [(20, true), (21, false)] {
+fn a_marker_looks_at_twenty_blocks_and_no_more() {
+    for (more, found) in [(19, true), (20, false)] {
         let (mut cache, mut talk) = (Cache::new(1_000), Talk::new("please do all of the work"));
         let before = ask(&mut cache, &talk.prefix(), &RULES, 0).total().get();
         for at in 0..more {
@@ -245,6 +247,64 @@ proptest! {
             prop_assert!(forecast.read.get() >= placed.turn.kept.get());
             if plain {
                 prop_assert_eq!(forecast.read.get(), placed.turn.kept.get());
+            }
+        }
+    }
+}
+
+/// What can happen to a talk that stays one which the judge accepts.
+fn harmless() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        6 => Just(Act::Step),
+        1 => Just(Act::Again),
+        1 => Just(Act::Alter(0)),
+        1 => Just(Act::Tools),
+        1 => Just(Act::System),
+        1 => (0u64..5_000).prop_map(Act::Pause),
+        1 => (1usize..30).prop_map(Act::Many),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The model and the strict provider, which share no code and count differently, say the same of every request: whether
+    /// anything is read, whether and for how long something is written, and about how much of the prompt that is.
+    #[test]
+    fn the_judge_bills_what_the_model_foretells(acts in prop::collection::vec(harmless(), 1..25)) {
+        let (mut cache, mut judge) = (Cache::new(10_000), Judge::default());
+        let rules = Rules::of(Dialect::AnthropicMessages, 512);
+        let mut talk = Talk::new(&"please do all of the work that is listed below. ".repeat(60));
+        talk.model = "claude-opus-5";
+        talk.system[0]["text"] = json!("You are an agent for tests of the cache. ".repeat(80));
+        let mut seconds = 0;
+        for (at, act) in acts.into_iter().enumerate() {
+            seconds += 5;
+            match act {
+                Act::Step => { talk.step(at); }
+                Act::Alter(_) => {
+                    talk.messages[0] = common::text("user", &format!("changed by act {at}. ").repeat(100));
+                }
+                Act::Tools => talk.tools.push(tool(&format!("tool_{at}"))),
+                Act::System => talk.system[0]["text"] = json!(format!("You are agent {at}. ").repeat(150)),
+                Act::Pause(more) => seconds += more,
+                Act::Many(more) => for part in 0..more { talk.say("user", &format!("part {part} of act {at}")); },
+                Act::Again | Act::Edit => {}
+            }
+            let body = talk.body();
+            let time = Duration::from_secs(seconds);
+            let request = Request { path: "/v1/messages", headers: &[], body: body.as_bytes(), at: time };
+            let verdict = judge.judge(request);
+            let accepted = verdict.accepted().unwrap_or_else(|| panic!("{:?}", verdict.refusal()));
+            judge.begin(&accepted.ticket, time);
+            let (told, billed) = (ask(&mut cache, &talk.prefix(), &rules, seconds), accepted.usage);
+            let told_parts = [told.read, told.write_5m, told.write_1h, told.uncached].map(|part| part.get());
+            let billed_parts = [billed.read, billed.write_5m, billed.write_1h, billed.input];
+            for (told_part, billed_part) in told_parts.into_iter().zip(billed_parts) {
+                prop_assert_eq!(told_part > 0, billed_part > 0, "{:?} {:?}", told_parts, billed_parts);
+                let share = |part: u64, all: u64| part as f64 / all as f64;
+                let apart = share(told_part, told.total().get()) - share(billed_part, billed.prompt());
+                prop_assert!(apart.abs() < 0.06, "{:?} {:?}", told_parts, billed_parts);
             }
         }
     }

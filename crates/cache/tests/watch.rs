@@ -158,7 +158,7 @@ fn a_read_keeps_an_entry_alive() {
 }
 
 #[test]
-fn a_marker_looks_back_twenty_blocks() {
+fn a_marker_looks_at_twenty_blocks() {
     let many = |blocks: usize| {
         after(
             |talk| {
@@ -170,9 +170,9 @@ fn a_marker_looks_back_twenty_blocks() {
         )
     };
     // Three blocks are of the step that follows.
-    let (turn, cached, _) = many(17);
+    let (turn, cached, _) = many(16);
     assert_eq!((turn.kind, turn.kept.get()), (Kind::Append, cached));
-    let (turn, cached, talk) = many(18);
+    let (turn, cached, talk) = many(17);
     assert_eq!((turn.kind, turn.lost.get()), (Kind::Lookback, cached - head(&talk)));
 }
 
