@@ -6,6 +6,7 @@
 //! - [`live`]: the sessions that were seen lately.
 //! - [`measure`]: what passed, priced and set beside what the provider counted, off the way of what is forwarded.
 //! - [`metrics`]: the counters for Prometheus.
+//! - [`otlp`]: the same, told to an OpenTelemetry collector.
 //! - [`watching`]: all that looks at what passes, put together.
 //! - [`provider`]: the providers, and what is known of their addresses.
 
@@ -14,6 +15,7 @@ pub mod exchange;
 pub mod live;
 pub mod measure;
 pub mod metrics;
+pub mod otlp;
 pub mod provider;
 pub mod watching;
 

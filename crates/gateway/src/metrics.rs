@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 /// How many models have counters of their own. A client can name any, and each would be kept for ever.
 const MODELS: usize = 64;
 /// Upper bounds of durations in seconds, as the OpenTelemetry conventions advise for `gen_ai.client.operation.duration`.
-const SECONDS: [f64; 14] =
+pub(crate) const SECONDS: [f64; 14] =
     [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 /// Upper bounds of token counts, as the same conventions advise for `gen_ai.client.token.usage`.
 const TOKENS: [f64; 14] = [
