@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(bill.uncached_nanos, 1_130 * 5_000 + 75_000);
         // A twentieth on Opus 5.5, a fortieth on Fable 5.1.
         let read = Usage { read: 1_000, ..Usage::default() };
-        assert_eq!(read.bill(&model("claude-opus-5-5")).nanos, 250_000);
+        assert_eq!(read.bill(&model("claude-opus-5-5")).nanos, 200_000);
         assert_eq!(read.bill(&model("claude-fable-5-1")).nanos, 250_000);
     }
 

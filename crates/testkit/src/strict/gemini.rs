@@ -88,6 +88,13 @@ impl Gemini {
             chain.add("content", content, parts(content).iter().map(tokens).sum());
         }
         let own = model(name);
+        let (total, window) = (chain.tokens(), own.window);
+        if !counting && total > window {
+            let message = format!(
+                "The input token count ({total}) exceeds the maximum number of tokens allowed ({window})."
+            );
+            return Err(Refusal::new(Rule::PromptTooLong, message));
+        }
         let mut writes = Vec::new();
         let usage = if counting {
             bill::Usage { input: chain.tokens(), ..Default::default() }

@@ -1,7 +1,7 @@
 //! What is known of each model, with its date and source.
 //!
-//! Source of thresholds, multiples and bindings: the provider's documentation as read in November 2026. The base prices are
-//! list prices where one is public and nominal where none is: what the judge compares is two bills made from one table.
+//! Source of thresholds, multiples, windows and bindings: the providers' documentation as read in November 2026. The base prices
+//! are list prices where one was found, else those of the family: what the judge compares is two bills made from one table.
 
 /// The day on which the table was put together.
 pub const TABLE_OF: &str = "2026-11-30";
@@ -19,6 +19,10 @@ pub struct Model {
     pub ends_with_user: bool,
     /// Whether messages may have the role `system`.
     pub system_messages: bool,
+    /// The most tokens of a prompt.
+    pub window: u64,
+    /// The most tokens with the beta for a long context.
+    pub window_with_beta: u64,
     /// Nano-dollars for an input token at full price.
     pub input: u64,
     /// Nano-dollars for an output token.
@@ -38,6 +42,8 @@ const fn claude(name: &'static str, fewest_cached: u64, input: u64) -> Model {
         binds_thinking: false,
         ends_with_user: true,
         system_messages: false,
+        window: 1_000_000,
+        window_with_beta: 1_000_000,
         input,
         output: input * 5,
         read: 100,
@@ -58,6 +64,13 @@ const fn speaks_system(mut model: Model) -> Model {
     model
 }
 
+/// 200,000 tokens, or what the beta gives.
+const fn short(mut model: Model, with_beta: u64) -> Model {
+    model.window = 200_000;
+    model.window_with_beta = with_beta;
+    model
+}
+
 const fn prefills(mut model: Model) -> Model {
     model.ends_with_user = false;
     model
@@ -71,6 +84,8 @@ const fn other(name: &'static str, fewest_cached: u64, input: u64, output: u64, 
         binds_thinking: false,
         ends_with_user: false,
         system_messages: true,
+        window: 1_000_000,
+        window_with_beta: 1_000_000,
         input,
         output,
         read: 100,
@@ -79,29 +94,31 @@ const fn other(name: &'static str, fewest_cached: u64, input: u64, output: u64, 
     }
 }
 
+const LONG: u64 = 1_000_000;
+
 /// Longest names first where one is the start of another. Where the minimum is not published, that of the family's last
 /// known model stands.
 const MODELS: &[Model] = &[
-    binding(claude("claude-fable-5-2", 512, 10_000), 25),
+    binding(claude("claude-fable-5-2", 512, 8_000), 25),
     binding(claude("claude-fable-5-1", 512, 10_000), 25),
-    binding(claude("claude-mythos-5-2", 512, 10_000), 25),
+    binding(claude("claude-mythos-5-2", 512, 8_000), 25),
     binding(claude("claude-mythos-5-1", 512, 10_000), 25),
     speaks_system(claude("claude-fable-5", 512, 10_000)),
     speaks_system(claude("claude-mythos-5", 512, 10_000)),
-    binding(claude("claude-opus-5-5", 512, 5_000), 50),
+    binding(claude("claude-opus-5-5", 512, 4_000), 50),
     speaks_system(claude("claude-opus-5", 512, 5_000)),
-    speaks_system(claude("claude-opus-4-8", 1_024, 5_000)),
-    claude("claude-opus-4-7", 2_048, 5_000),
-    claude("claude-opus-4-6", 4_096, 5_000),
-    prefills(claude("claude-opus-4-5", 4_096, 5_000)),
-    prefills(claude("claude-opus-4-1", 1_024, 15_000)),
-    binding(claude("claude-sonnet-5-5", 1_024, 3_000), 100),
-    claude("claude-sonnet-5", 1_024, 3_000),
-    claude("claude-sonnet-4-6", 1_024, 3_000),
-    prefills(claude("claude-sonnet-4-5", 1_024, 3_000)),
+    speaks_system(short(claude("claude-opus-4-8", 1_024, 5_000), LONG)),
+    short(claude("claude-opus-4-7", 2_048, 5_000), LONG),
+    short(claude("claude-opus-4-6", 4_096, 5_000), LONG),
+    prefills(short(claude("claude-opus-4-5", 4_096, 5_000), 200_000)),
+    prefills(short(claude("claude-opus-4-1", 1_024, 15_000), 200_000)),
+    binding(claude("claude-sonnet-5-5", 1_024, 2_000), 100),
+    claude("claude-sonnet-5", 1_024, 2_000),
+    short(claude("claude-sonnet-4-6", 1_024, 3_000), LONG),
+    prefills(short(claude("claude-sonnet-4-5", 1_024, 3_000), LONG)),
     binding(claude("claude-haiku-5-5", 4_096, 1_000), 100),
-    prefills(claude("claude-haiku-4-5", 4_096, 1_000)),
-    prefills(claude("claude-3-5-haiku", 2_048, 800)),
+    prefills(short(claude("claude-haiku-4-5", 4_096, 1_000), 200_000)),
+    prefills(short(claude("claude-3-5-haiku", 2_048, 800), 200_000)),
     other("gpt-6", 1_024, 1_250, 10_000, 1_250),
     other("gpt-5.6", 1_024, 1_250, 10_000, 1_250),
     other("gpt", 1_024, 1_250, 10_000, 1_000),

@@ -47,8 +47,16 @@ fn accepted(
     name: &str,
     chain: &Chain,
     number: u64,
-) -> Accepted {
+) -> Result<Accepted, Refusal> {
     let own = model(name);
+    let (total, window) = (chain.tokens(), own.window);
+    if total > window {
+        let message = format!(
+            "This model's maximum context length is {window} tokens. However, your messages resulted in {total} tokens. Please \
+             reduce the length of the messages."
+        );
+        return Err(Refusal::new(Rule::PromptTooLong, message));
+    }
     let mut writes = Vec::new();
     let usage: Usage = charge(cache, &own, request.at, chain, STEP, &mut writes);
     let ticket = Ticket {
@@ -62,14 +70,14 @@ fn accepted(
         bound: Hash::default(),
         thinking: Vec::new(),
     };
-    Accepted {
+    Ok(Accepted {
         ticket,
         usage,
         bill: usage.bill(&own),
         thinking: Vec::new(),
         applied_edits: Vec::new(),
         cache_miss: None,
-    }
+    })
 }
 
 fn required<'a>(body: &'a Json<'_>, key: &str) -> Result<&'a str, Refusal> {
@@ -163,7 +171,7 @@ pub(super) fn judge_chat(
         });
         chain.add("message", message, content_tokens(message.get("content")) + calls.sum::<u64>());
     }
-    Ok(accepted(Dialect::OpenaiChat, cache, request, name, &chain, number))
+    accepted(Dialect::OpenaiChat, cache, request, name, &chain, number)
 }
 
 fn chat_pairs(messages: &[Json<'_>]) -> Check {
@@ -297,7 +305,7 @@ impl Openai {
             let stored = Stored { chain: chain.clone(), open, items };
             self.stored.insert(format!("resp_{number:08x}"), stored);
         }
-        Ok(accepted(Dialect::OpenaiResponses, cache, request, name, &chain, number))
+        accepted(Dialect::OpenaiResponses, cache, request, name, &chain, number)
     }
 
     /// Pairs and reasoning; the calls that stay without an output, of which there are none.

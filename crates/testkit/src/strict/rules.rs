@@ -48,7 +48,9 @@ rules! {
     TooLarge = "any.body.size", Documented;
     /// A member that every request has is missing or of the wrong kind.
     Shape = "any.body.shape", Worded;
-    /// A path that the provider does not serve.
+    /// A prompt fits into the model's window.
+    PromptTooLong = "any.prompt.too-long", Seen;
+    /// A request goes to a path that the provider serves.
     Path = "any.path", Worded;
 
     /// Every tool_use has its tool_result at the start of the next user message.

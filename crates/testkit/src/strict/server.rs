@@ -27,7 +27,7 @@ pub struct Exchange {
     pub sha256: [u8; 32],
     /// When it arrived, by the provider's clock.
     pub at: Duration,
-    /// What the judge said.
+    /// What the judge said. Its ticket is used up.
     pub verdict: Verdict,
     /// What was charged: nothing for a refusal, for a count, or when the script answered by itself.
     pub bill: Option<Bill>,
@@ -257,7 +257,7 @@ fn answer(shared: &Shared, request: Recorded) -> Response {
         request: kept,
         sha256,
         at,
-        verdict: verdict.clone(),
+        verdict: verdict.without_ticket(),
         bill: None,
         turn: None,
     });
@@ -313,6 +313,8 @@ fn counted(accepted: &Accepted) -> Response {
 
 fn extras(accepted: &Accepted, bill: &Bill, by_path: Option<bool>) -> Extras {
     let mut extras = Extras { serial: Some(accepted.ticket.serial()), ..Extras::default() };
+    // Who pays nothing for writing is not told of it.
+    extras.counts_writes = super::models::model(&accepted.ticket.model).write != 1_000;
     if accepted.ticket.dialect == Dialect::Anthropic {
         extras.anthropic_usage = Some(bill.usage.anthropic());
         extras.anthropic_streams = by_path;

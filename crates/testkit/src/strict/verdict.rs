@@ -36,6 +36,24 @@ impl Verdict {
         if let Self::Refused(refusal) = self { Some(refusal) } else { None }
     }
 
+    /// A copy to keep: without what only an answer needs, and what can be long.
+    pub(crate) fn without_ticket(&self) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Refused(refusal.clone()),
+            Self::Accepted(accepted) => {
+                let own = &accepted.ticket;
+                let ticket =
+                    Ticket { model: own.model.clone(), writes: Vec::new(), thinking: Vec::new(), ..*own };
+                Self::Accepted(Box::new(Accepted {
+                    ticket,
+                    thinking: accepted.thinking.clone(),
+                    applied_edits: accepted.applied_edits.clone(),
+                    ..**accepted
+                }))
+            }
+        }
+    }
+
     /// What was accepted, if it was.
     pub fn accepted(&self) -> Option<&Accepted> {
         if let Self::Accepted(accepted) = self { Some(accepted) } else { None }

@@ -7,12 +7,16 @@ use super::{Call, Step, Turn};
 
 fn usage(asked: &Asked) -> Value {
     let prompt = asked.usage.input + asked.usage.cache_read + asked.usage.cache_write;
-    json!({
+    let mut usage = json!({
         "prompt_tokens": prompt,
         "completion_tokens": asked.usage.output,
         "total_tokens": prompt + asked.usage.output,
         "prompt_tokens_details": { "cached_tokens": asked.usage.cache_read }
-    })
+    });
+    if asked.extras.counts_writes {
+        usage["prompt_tokens_details"]["cache_write_tokens"] = asked.usage.cache_write.into();
+    }
+    usage
 }
 
 fn finish_reason(turn: &Turn) -> &'static str {

@@ -7,13 +7,17 @@ use super::{Step, Turn};
 
 fn usage(asked: &Asked) -> Value {
     let input = asked.usage.input + asked.usage.cache_read + asked.usage.cache_write;
-    json!({
+    let mut usage = json!({
         "input_tokens": input,
         "input_tokens_details": { "cached_tokens": asked.usage.cache_read },
         "output_tokens": asked.usage.output,
         "output_tokens_details": { "reasoning_tokens": 0 },
         "total_tokens": input + asked.usage.output
-    })
+    });
+    if asked.extras.counts_writes {
+        usage["input_tokens_details"]["cache_write_tokens"] = asked.usage.cache_write.into();
+    }
+    usage
 }
 
 fn item(index: usize, step: &Step, asked: &Asked) -> Value {

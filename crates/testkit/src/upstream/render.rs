@@ -29,6 +29,8 @@ pub(crate) struct Extras {
     pub(crate) anthropic_usage: Option<Value>,
     /// Further members of an Anthropic message.
     pub(crate) anthropic_members: Vec<(&'static str, Value)>,
+    /// Whether OpenAI's usage says what was written to the cache.
+    pub(crate) counts_writes: bool,
     /// Whether the path, and not the body, asks for a stream of Anthropic's events, or for none.
     pub(crate) anthropic_streams: Option<bool>,
 }

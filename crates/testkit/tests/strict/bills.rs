@@ -423,3 +423,27 @@ fn what_stands_before_a_compaction_is_not_read() {
     // It may as well be left out.
     assert_eq!(till.bill(0, &request(&[block("system", 1_000)], &talk[1..])).input, expected);
 }
+
+#[test]
+fn a_prompt_fits_into_the_window() {
+    use deadweight_testkit::strict::Rule;
+    let judged = |path: &str, beta: &str, body: &Value| {
+        let (headers, body) =
+            (vec![("anthropic-beta".to_owned(), beta.to_owned())], body.to_string().into_bytes());
+        Judge::default().judge(Request { path, headers: &headers, body: &body, at: Duration::ZERO })
+    };
+    let body = request(&[], &[user(&[block("one", 200_001)])]);
+    let verdict = judged("/v1/messages", "", &body);
+    assert_eq!(verdict.refusal().unwrap().message, "prompt is too long: 200001 tokens > 200000 maximum");
+    assert_eq!(verdict.refusal().unwrap().rule, Rule::PromptTooLong);
+    assert!(judged("/v1/messages", "context-1m-2025-08-07", &body).accepted().is_some());
+    let long = text("one", 1_000_001);
+    let chat = json!({ "model": "gpt-5.5", "messages": [{ "role": "user", "content": long }] });
+    assert_eq!(
+        judged("/v1/chat/completions", "", &chat).refusal().map(|refusal| refusal.rule),
+        Some(Rule::PromptTooLong)
+    );
+    let gemini = json!({ "contents": [{ "role": "user", "parts": [{ "text": long }] }] });
+    let path = "/v1beta/models/gemini-2.5-pro:generateContent";
+    assert_eq!(judged(path, "", &gemini).refusal().map(|refusal| refusal.rule), Some(Rule::PromptTooLong));
+}

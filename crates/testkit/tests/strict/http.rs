@@ -254,13 +254,19 @@ fn diagnostics_say_why_the_cache_missed() {
 
 #[test]
 fn the_other_dialects_are_served_too() {
-    let provider = StrictProvider::start(Account::NEW, script((0..4).map(|_| Turn::text("so")))).unwrap();
+    let provider = StrictProvider::start(Account::NEW, script((0..5).map(|_| Turn::text("so")))).unwrap();
     let mut client = Client::new(&provider);
     let chat = json!({ "model": "gpt-5.5", "messages": [user(&prose(1, 8_192))] });
     client.json("/v1/chat/completions", &chat);
     let (_, second) = client.json("/v1/chat/completions", &chat);
     assert_eq!(second["usage"]["prompt_tokens_details"]["cached_tokens"], 2_048);
     assert_eq!(second["usage"]["prompt_tokens"], 2_048);
+    let newer = json!({ "model": "gpt-5.6", "input": prose(1, 8_192) });
+    let (_, answer) = client.json("/v1/responses", &newer);
+    assert_eq!(
+        answer["usage"]["input_tokens_details"],
+        json!({ "cached_tokens": 0, "cache_write_tokens": 2_048 })
+    );
     let gemini = json!({ "contents": [{ "role": "user", "parts": [{ "text": prose(1, 16_384) }] }] });
     let (_, answer) = client.json("/v1beta/models/gemini-3-pro:generateContent", &gemini);
     assert_eq!(answer["usageMetadata"]["promptTokenCount"], 4_096);

@@ -106,6 +106,7 @@ const ELSEWHERE: &[Rule] = &[
     Rule::InvalidJson,      // below
     Rule::TooLarge,         // below
     Rule::Path,             // below
+    Rule::PromptTooLong,    // bills.rs
     Rule::BoundPrefix,      // mutants.rs, thinking.rs
     Rule::BoundOrder,       // mutants.rs, thinking.rs
     Rule::LatestThinking,   // mutants.rs, thinking.rs

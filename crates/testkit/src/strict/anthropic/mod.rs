@@ -17,6 +17,7 @@ use super::cache::{Cache, Hash, hash};
 use super::json::Json;
 use super::measure;
 use super::models::{Model, model};
+use super::rules::Rule;
 use super::verdict::{Accepted, Dialect, Refusal, Request, Ticket};
 use crate::upstream::{Step, Turn, anthropic_block};
 use context::Shown;
@@ -28,6 +29,7 @@ pub(super) use tools::is_name;
 
 /// How many blocks a breakpoint looks at, itself among them.
 const LOOK_BACK: usize = 20;
+const LONG_CONTEXT: &str = "context-1m-2025-08-07";
 /// The start of the block that a client changes on every request, and that the provider takes out before it looks.
 const NONCE: &str = "x-anthropic-billing-header:";
 
@@ -99,9 +101,15 @@ impl Anthropic {
         let reports_thinking = prompt.has_beta(betas::BINDING_BETA);
         let (shown, applied_edits) = context::shown(&prompt, &rendered, &outcome.dropped);
         let chain = chain(&prompt, &rendered, &shown);
+        let total = chain.last().map_or(0, |end| end.1);
+        let window = if prompt.has_beta(LONG_CONTEXT) { own.window_with_beta } else { own.window };
+        if !counting && total > window {
+            let message = format!("prompt is too long: {total} tokens > {window} maximum");
+            return Err(Refusal::new(Rule::PromptTooLong, message));
+        }
         let mut writes = Vec::new();
         let usage = if counting {
-            super::bill::Usage { input: chain.last().map_or(0, |end| end.1), ..Default::default() }
+            super::bill::Usage { input: total, ..Default::default() }
         } else {
             charge(cache, &own, request.at, &chain, &marks, &mut writes)
         };
