@@ -1,8 +1,10 @@
 //! What can be written on the command line.
 
+mod gateway;
 mod ledger;
 mod mcp;
 
+pub(crate) use gateway::{Gateway, LogForm};
 pub(crate) use ledger::{
     Common as LedgerCommon, FormArg, Ledger, LedgerCommand, LedgerExport, LedgerPath, LedgerPrune,
     LedgerShow, LedgerVacuum, TableArg,
@@ -38,6 +40,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Footprint(Box<Footprint>),
     Gate(Box<Gate>),
+    Gateway(Box<Gateway>),
     Mcp(Box<Mcp>),
     Ledger(Box<Ledger>),
 }

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         args::Command::Footprint(footprint) => commands::footprint::run(&footprint),
         args::Command::Gate(gate) => commands::gate::run(&gate),
+        args::Command::Gateway(gateway) => commands::gateway::run(&gateway),
         args::Command::Mcp(mcp) => commands::mcp::run(&mcp),
         args::Command::Ledger(ledger) => commands::ledger::run(&ledger),
     };

@@ -9,6 +9,7 @@
 //! - [`otlp`]: the same, told to an OpenTelemetry collector.
 //! - [`watching`]: all that looks at what passes, put together.
 //! - [`provider`]: the providers, and what is known of their addresses.
+//! - [`relay`]: the reverse proxy.
 
 pub mod context;
 pub mod exchange;
@@ -17,6 +18,7 @@ pub mod measure;
 pub mod metrics;
 pub mod otlp;
 pub mod provider;
+pub mod relay;
 pub mod watching;
 
 pub use provider::Provider;

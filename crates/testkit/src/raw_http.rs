@@ -128,6 +128,13 @@ impl Answer {
         self.whole(status, &[("content-type", "application/json")], body.as_bytes())
     }
 
+    /// The head of an answer that comes in pieces.
+    pub fn begin(&mut self, status: u16, headers: &[(&str, &str)]) -> io::Result<()> {
+        let mut bytes = head(status, headers);
+        bytes.extend(b"transfer-encoding: chunked\r\n\r\n");
+        self.stream.write_all(&bytes)
+    }
+
     /// The beginning of an event stream.
     pub fn events(&mut self, headers: &[(&str, &str)]) -> io::Result<()> {
         let mut bytes = head(200, headers);

@@ -2,5 +2,6 @@
 
 pub(crate) mod footprint;
 pub(crate) mod gate;
+pub(crate) mod gateway;
 pub(crate) mod ledger;
 pub(crate) mod mcp;

@@ -1,7 +1,7 @@
 //! `deadweight.toml`: what stands in it, with its lines. Whatever is not understood is a warning, never an end: a proxy
 //! that does not start takes a person's tools away.
 
-use super::known::{InProject, KNOWN, Key};
+use super::known::{InProject, KNOWN, Key, Table};
 use super::proxy::{Raw, Source, Told, Warning};
 use std::io::Read;
 use std::ops::Range;
@@ -114,26 +114,38 @@ impl Reader<'_> {
         for (key, item) in root.iter() {
             let span = root.key(key).and_then(toml_edit::Key::span);
             match (key, item.as_table_like()) {
-                ("mcp", Some(table)) => self.mcp(table),
-                ("mcp", None) => self.warn("`mcp` is no table".to_owned(), span, "write [mcp]"),
-                _ => self.unknown(key, span, &["mcp"], ""),
+                ("mcp", Some(table)) => self.table(Table::Mcp, key, table),
+                ("gateway", Some(table)) => self.table(Table::Gateway, key, table),
+                ("mcp" | "gateway", None) => {
+                    self.warn(format!("`{key}` is no table"), span, format!("write [{key}]"));
+                }
+                _ => self.unknown(key, span, &["mcp", "gateway"], ""),
             }
         }
     }
 
-    fn mcp(&mut self, table: &dyn TableLike) {
+    fn table(&mut self, of: Table, title: &str, table: &dyn TableLike) {
+        let known = || KNOWN.iter().filter(move |known| known.table == of);
         for (name, item) in table.iter() {
             let span = table.key(name).and_then(toml_edit::Key::span);
             let plain = name.replace('-', "_");
-            if plain == "server" {
+            if of == Table::Mcp && plain == "server" {
                 self.servers(item, span);
                 continue;
             }
-            let Some(known) = KNOWN.iter().find(|known| known.name == plain) else {
-                let names: Vec<&str> = KNOWN.iter().map(|known| known.name).chain(["server"]).collect();
-                self.unknown(name, span, &names, "mcp.");
+            let Some(known) = known().find(|known| known.name == plain) else {
+                let more = (of == Table::Mcp).then_some("server");
+                let names: Vec<&str> = known().map(|known| known.name).chain(more).collect();
+                self.unknown(name, span, &names, &format!("{title}."));
                 continue;
             };
+            if self.owner == Owner::User
+                && known.key == Key::Upstream
+                && let Some(upstreams) = item.as_table_like()
+            {
+                self.upstreams(upstreams);
+                continue;
+            }
             let raw = raw(item);
             let allowed = match (self.owner, known.in_project) {
                 (Owner::User, _) | (_, InProject::Anything) => true,
@@ -145,6 +157,18 @@ impl Reader<'_> {
             } else {
                 self.refuse(name, span);
             }
+        }
+    }
+
+    /// `[gateway.upstream]`: `provider = "URL"`.
+    fn upstreams(&mut self, table: &dyn TableLike) {
+        for (provider, item) in table.iter() {
+            let span = table.key(provider).and_then(toml_edit::Key::span);
+            let raw = match raw(item) {
+                Raw::Text(url) => Raw::Text(format!("{provider}={url}")),
+                _ => Raw::Other,
+            };
+            self.tell(Key::Upstream, raw, span);
         }
     }
 

@@ -1,5 +1,5 @@
-//! Every setting of the proxy: where it can be written, and what it means. `docs/mcp.md` lists the same; a test holds the
-//! two together.
+//! Every setting of the proxy and of the gateway: where it can be written, and what it means. `docs/mcp.md` and
+//! `docs/gateway.md` list the same; a test holds them together.
 
 /// A setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +17,22 @@ pub(crate) enum Key {
     Model,
     Token,
     Config,
+    Listen,
+    Upstream,
+    GatewayToken,
+    HoldKeys,
+    AllowHost,
+    AllowOrigin,
+    Drain,
+}
+
+/// The table of `deadweight.toml` that a setting stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Table {
+    /// `[mcp]`
+    Mcp,
+    /// `[gateway]`
+    Gateway,
 }
 
 /// What a project's own file may say: it comes with code from somebody else.
@@ -36,7 +52,8 @@ pub(super) enum InProject {
 #[cfg_attr(not(test), allow(dead_code, reason = "the guide is held against all of it"))]
 pub(super) struct Known {
     pub(super) key: Key,
-    /// Its name in `[mcp]`.
+    pub(super) table: Table,
+    /// Its name in the table.
     pub(super) name: &'static str,
     /// The flag.
     pub(super) flag: Option<&'static str>,
@@ -52,9 +69,10 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 13] = [
+pub(super) const KNOWN: [Known; 20] = [
     Known {
         key: Key::Surface,
+        table: Table::Mcp,
         name: "surface",
         flag: Some("--surface"),
         variable: None,
@@ -65,6 +83,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Lazy,
+        table: Table::Mcp,
         name: "lazy",
         flag: None,
         variable: Some("DEADWEIGHT_LAZY"),
@@ -75,6 +94,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Eager,
+        table: Table::Mcp,
         name: "eager",
         flag: Some("--eager"),
         variable: Some("DEADWEIGHT_EAGER"),
@@ -85,6 +105,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::SchemaBudget,
+        table: Table::Mcp,
         name: "schema_budget",
         flag: Some("--schema-budget"),
         variable: Some("DEADWEIGHT_SCHEMA_BUDGET"),
@@ -96,6 +117,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Optimistic,
+        table: Table::Mcp,
         name: "optimistic",
         flag: Some("--optimistic"),
         variable: None,
@@ -107,6 +129,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::MaxResult,
+        table: Table::Mcp,
         name: "max_result",
         flag: Some("--max-result"),
         variable: None,
@@ -117,6 +140,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::RevealOnLoad,
+        table: Table::Mcp,
         name: "reveal_on_load",
         flag: Some("--reveal-on-load"),
         variable: None,
@@ -127,6 +151,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Trust,
+        table: Table::Mcp,
         name: "trust",
         flag: Some("--trust"),
         variable: None,
@@ -137,6 +162,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Lock,
+        table: Table::Mcp,
         name: "lock",
         flag: Some("--lock"),
         variable: None,
@@ -147,6 +173,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Ledger,
+        table: Table::Mcp,
         name: "ledger",
         flag: Some("--ledger"),
         variable: Some("DEADWEIGHT_LEDGER"),
@@ -157,6 +184,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Model,
+        table: Table::Mcp,
         name: "model",
         flag: Some("--model"),
         variable: None,
@@ -168,6 +196,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Token,
+        table: Table::Mcp,
         name: "token",
         flag: Some("--token"),
         variable: Some("DEADWEIGHT_TOKEN"),
@@ -178,6 +207,7 @@ pub(super) const KNOWN: [Known; 13] = [
     },
     Known {
         key: Key::Config,
+        table: Table::Mcp,
         name: "config",
         flag: Some("--config"),
         variable: Some("DEADWEIGHT_CONFIG"),
@@ -185,6 +215,83 @@ pub(super) const KNOWN: [Known; 13] = [
         takes: "an MCP config file",
         default: "none",
         meaning: "the servers, where the call names none",
+    },
+    Known {
+        key: Key::Listen,
+        table: Table::Gateway,
+        name: "listen",
+        flag: Some("--listen"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "an address; a port alone is one of this machine, 0 a free one",
+        default: "127.0.0.1:8787",
+        meaning: "where the gateway listens; other machines only with a token",
+    },
+    Known {
+        key: Key::Upstream,
+        table: Table::Gateway,
+        name: "upstream",
+        flag: Some("--upstream"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`PROVIDER=URL` (in a file, a table of URLs), several times",
+        default: "the providers’ own; none for bedrock and vertex",
+        meaning: "where a provider is asked: https, or this machine",
+    },
+    Known {
+        key: Key::GatewayToken,
+        table: Table::Gateway,
+        name: "token",
+        flag: Some("--token"),
+        variable: Some("DEADWEIGHT_TOKEN"),
+        in_project: InProject::Nothing,
+        takes: "a text",
+        default: "none",
+        meaning: "what clients must send as `x-deadweight-token`; needed on any address but loopback",
+    },
+    Known {
+        key: Key::HoldKeys,
+        table: Table::Gateway,
+        name: "hold_keys",
+        flag: Some("--hold-keys"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "the keys in `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` and `GEMINI_API_KEY` are sent in place of what clients send; clients send the token where their key would be",
+    },
+    Known {
+        key: Key::AllowHost,
+        table: Table::Gateway,
+        name: "allow_host",
+        flag: Some("--allow-host"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "names with commas (in a file, an array)",
+        default: "none",
+        meaning: "names under which the gateway may be asked, besides localhost and addresses",
+    },
+    Known {
+        key: Key::AllowOrigin,
+        table: Table::Gateway,
+        name: "allow_origin",
+        flag: Some("--allow-origin"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "origins with commas (in a file, an array)",
+        default: "none",
+        meaning: "web pages that may ask, besides those on this machine",
+    },
+    Known {
+        key: Key::Drain,
+        table: Table::Gateway,
+        name: "drain",
+        flag: Some("--drain"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "a number of seconds",
+        default: "30",
+        meaning: "how long requests that are under way may take to end when the gateway is told to stop",
     },
 ];
 
@@ -199,7 +306,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 13] = [
+    const ALL: [Key; 20] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -213,6 +320,13 @@ mod tests {
         Key::Model,
         Key::Token,
         Key::Config,
+        Key::Listen,
+        Key::Upstream,
+        Key::GatewayToken,
+        Key::HoldKeys,
+        Key::AllowHost,
+        Key::AllowOrigin,
+        Key::Drain,
     ];
 
     #[test]
@@ -223,9 +337,12 @@ mod tests {
     }
 
     #[test]
-    fn the_guide_lists_every_setting() {
-        let guide = include_str!("../../../../docs/mcp.md");
+    fn the_guides_list_every_setting() {
         for known in &KNOWN {
+            let (guide, file) = match known.table {
+                Table::Mcp => (include_str!("../../../../docs/mcp.md"), "docs/mcp.md"),
+                Table::Gateway => (include_str!("../../../../docs/gateway.md"), "docs/gateway.md"),
+            };
             let or_none = |word: Option<&str>| word.map_or("—".to_owned(), |word| format!("`{word}`"));
             let project = match known.in_project {
                 InProject::Anything => "yes",
@@ -243,7 +360,7 @@ mod tests {
                 known.default,
                 words(known.meaning)
             );
-            assert!(guide.contains(&row), "docs/mcp.md lacks this line:\n{row}");
+            assert!(guide.contains(&row), "{file} lacks this line:\n{row}");
         }
     }
 }

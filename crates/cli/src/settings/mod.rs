@@ -1,5 +1,5 @@
 //! What is set outside of the arguments: variables of the environment that every command reads, and the settings of the
-//! proxy ([`proxy`], listed in [`known`]).
+//! proxy ([`proxy`]) and of the gateway ([`gateway`]), listed in [`known`].
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -12,12 +12,15 @@
 //! | `DEADWEIGHT_…` | settings of the proxy |
 //! | `DEADWEIGHT_CLIENT_SECRET` | `mcp login`: the secret of a client that was registered by hand |
 //! | `DEADWEIGHT_SERVING` | set for servers by the proxy: the configs that are being served |
+//! | `ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, `GEMINI_API_KEY` | `gateway --hold-keys`: the keys that are held |
+//! | `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` | `gateway`: the proxy between the gateway and its providers |
 //! | `DISPLAY`, `WAYLAND_DISPLAY` | `mcp login`: there is a desktop whose browser can be opened |
 //! | `XDG_DATA_HOME`, `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `HOME` | where the ledger, the user's settings and manifests are |
 //!
 //! Variables that MCP configs name in `${VAR}` are read where the config is.
 
 mod file;
+pub(crate) mod gateway;
 mod known;
 pub(crate) mod proxy;
 
@@ -50,6 +53,11 @@ impl Screen {
     pub(crate) fn sentence(self) -> usize {
         self.columns.unwrap_or(100).clamp(40, 120)
     }
+}
+
+/// The files of settings that count here, of those that there are.
+pub(crate) fn files(env: proxy::Env<'_>, directory: &Path) -> Vec<PathBuf> {
+    file::of_project(directory).into_iter().chain(file::of_user(env)).collect()
 }
 
 /// Whether progress is shown: only to a person.

@@ -106,6 +106,25 @@ pub(crate) type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 impl Proxy {
     /// Takes the settings together: flags before the environment before the project's file before the user's.
     pub(crate) fn resolve(flags: &Flags, env: Env<'_>, directory: &Path) -> Self {
+        Merge::of(flags, env, directory).settings(env)
+    }
+
+    /// Tells a person what is not as they may think.
+    pub(crate) fn warn(&self) {
+        self.warnings.iter().for_each(|warning| exit::warn(&warning.to_string()));
+    }
+}
+
+/// All that was said, and what became of it.
+pub(super) struct Merge {
+    pub(super) told: Vec<Told>,
+    shown: Vec<(&'static str, String, String)>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Merge {
+    /// What was said in all places, in the order in which it counts.
+    pub(super) fn of(flags: &Flags, env: Env<'_>, directory: &Path) -> Self {
         let mut told: Vec<Told> = Vec::new();
         for (key, value) in &flags.told {
             let from = Source::Flag(key.known().flag.unwrap_or_default());
@@ -130,24 +149,13 @@ impl Proxy {
             told.extend(more);
             warnings.extend(of_file);
         }
-        Merge { told, shown: Vec::new(), warnings }.settings(env)
-    }
-
-    /// Tells a person what is not as they may think.
-    pub(crate) fn warn(&self) {
-        self.warnings.iter().for_each(|warning| exit::warn(&warning.to_string()));
+        Self { told, shown: Vec::new(), warnings }
     }
 }
 
 /// A file below the directory, as a person there would name it.
 fn shortened(file: &Path, directory: &Path) -> PathBuf {
     file.strip_prefix(directory).unwrap_or(file).to_owned()
-}
-
-struct Merge {
-    told: Vec<Told>,
-    shown: Vec<(&'static str, String, String)>,
-    warnings: Vec<Warning>,
 }
 
 impl Merge {
@@ -166,10 +174,7 @@ impl Merge {
             place => Some(place),
         });
         let model = self.first(Key::Model, |raw, from| path(text(raw)?, from));
-        let token = self.first(Key::Token, |raw, _| {
-            let token = text(raw)?.trim();
-            (!token.is_empty() && token.chars().all(|c| c.is_ascii_graphic())).then(|| Text::secret(token))
-        });
+        let token = self.first(Key::Token, |raw, _| token(raw).map(Text::secret));
         let config = self.first(Key::Config, |raw, from| path(text(raw)?, from));
         let in_data = || default_file(env).map_or(Place::Off, Place::File);
         Proxy {
@@ -192,14 +197,14 @@ impl Merge {
     }
 
     /// The first readable thing that was said about a setting. What cannot be read is warned about, and passed over.
-    fn first<T>(&mut self, key: Key, read: impl Fn(&Raw, &Source) -> Option<T>) -> Option<T> {
+    pub(super) fn first<T>(&mut self, key: Key, read: impl Fn(&Raw, &Source) -> Option<T>) -> Option<T> {
         let known = key.known();
         let mut found = None;
         for told in self.told.iter().filter(|told| told.key == key) {
             match read(&told.raw, &told.from) {
                 Some(value) if found.is_none() => {
                     found = Some(value);
-                    let shown = if key == Key::Token { "…".to_owned() } else { shown(&told.raw) };
+                    let shown = if is_secret(key) { "…".to_owned() } else { shown(&told.raw) };
                     self.shown.push((known.name, shown, told.from.to_string()));
                 }
                 Some(_) => {}
@@ -234,14 +239,24 @@ impl Merge {
     }
 }
 
-fn unreadable(key: Key, told: &Told) -> Warning {
+/// A token as it can be sent in a header.
+pub(super) fn token(raw: &Raw) -> Option<&str> {
+    let token = text(raw)?.trim();
+    (!token.is_empty() && token.chars().all(|c| c.is_ascii_graphic())).then_some(token)
+}
+
+const fn is_secret(key: Key) -> bool {
+    matches!(key, Key::Token | Key::GatewayToken)
+}
+
+pub(super) fn unreadable(key: Key, told: &Told) -> Warning {
     let known = key.known();
     let name = match told.from {
         Source::File { .. } => format!("`{}` in {}", known.name, told.from),
         _ => told.from.to_string(),
     };
     let value = match key {
-        Key::Token => "what it holds".to_owned(),
+        Key::Token | Key::GatewayToken => "what it holds".to_owned(),
         _ => format!("`{}`", shown(&told.raw)),
     };
     Warning::new(
@@ -260,7 +275,7 @@ fn shown(raw: &Raw) -> String {
     }
 }
 
-fn text(raw: &Raw) -> Option<&str> {
+pub(super) fn text(raw: &Raw) -> Option<&str> {
     match raw {
         Raw::Text(text) => Some(text),
         _ => None,
@@ -269,7 +284,7 @@ fn text(raw: &Raw) -> Option<&str> {
 
 /// On or off. In the environment only exactly 0 is off, and only 1 (or nothing) is said to be on: `false` and `no` are
 /// words that every program reads differently.
-fn switch(raw: &Raw) -> Option<bool> {
+pub(super) fn switch(raw: &Raw) -> Option<bool> {
     match raw {
         Raw::Flag(flag) => Some(*flag),
         Raw::Number(0) => Some(false),
@@ -280,7 +295,7 @@ fn switch(raw: &Raw) -> Option<bool> {
     }
 }
 
-fn number(raw: &Raw) -> Option<u64> {
+pub(super) fn number(raw: &Raw) -> Option<u64> {
     match raw {
         Raw::Number(number) => u64::try_from(*number).ok(),
         Raw::Text(text) => parse_bytes(text).ok(),

@@ -1,0 +1,152 @@
+//! `deadweight gateway`: the reverse proxy between agents and their providers.
+
+mod log;
+mod reload;
+
+use crate::args::Gateway as Args;
+use crate::exit::{self, Exit, Trouble};
+use crate::settings;
+use crate::settings::gateway::Gateway as Settings;
+use crate::target::gather;
+use deadweight_gateway::exchange::{Events, channel};
+use deadweight_gateway::relay::{Config, ConfigError, Gateway, Parts, StartError};
+use deadweight_mcp::config::process_env;
+use log::Log;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Bytes of bodies that may wait to be measured.
+const WAITING: u64 = 256 << 20;
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
+    settings::set_colors(args.global.color);
+    gather::enter(args.global.directory.as_deref())?;
+    let directory = std::env::current_dir().unwrap_or_default();
+    let settings = Settings::resolve(&args.flags(), &process_env, &directory);
+    settings.warn();
+    if settings.no_key {
+        exit::warn(
+            "keys are to be held, and there is none; set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY",
+        );
+    }
+    raise_descriptors();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("gateway")
+        .build()
+        .map_err(system("the gateway could not be started"))?;
+    runtime.block_on(serve(args, settings))
+}
+
+async fn serve(args: &Args, settings: Settings) -> Result<Exit, Trouble> {
+    // Before the port is open: whoever waits for it may end us at once.
+    let mut stop = Stop::new().map_err(system("signals cannot be caught"))?;
+    let log = Arc::new(Log::new(args.log, args.global.quiet));
+    let of_gateway = Arc::clone(&log);
+    let (sink, events) = channel(WAITING);
+    measure(events)?;
+    let parts = Parts { sink, own: None, on_note: Arc::new(move |note| of_gateway.note(note)), tls: None };
+    let config = settings.config.clone();
+    let gateway = Gateway::bind(settings.config, parts).map_err(start_trouble)?;
+    let addresses = gateway.addresses();
+    tell(args, &config, &addresses)?;
+    let reloading = tokio::spawn(reload::watch(args.flags(), gateway.handle(), config, Arc::clone(&log)));
+    let mut again = Stop::new().map_err(system("signals cannot be caught"))?;
+    let over = async move { stop.told().await };
+    let now = async move {
+        again.told().await;
+        again.told().await;
+    };
+    gateway.serve(over, settings.drain, now).await;
+    reloading.abort();
+    Ok(Exit::Done)
+}
+
+/// Takes what the gateway tells of exchanges.
+fn measure(events: Events) -> Result<(), Trouble> {
+    let thread = std::thread::Builder::new().name("measure".to_owned());
+    let thread = thread.spawn(move || while events.next().is_some() {});
+    thread.map(drop).map_err(system("the gateway could not be started"))
+}
+
+/// What ends the gateway.
+struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn told(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Says where the gateway listens.
+fn tell(args: &Args, config: &Config, addresses: &[SocketAddr]) -> Result<(), Trouble> {
+    let Some(address) = addresses.first() else { return Ok(()) };
+    if args.json {
+        let upstreams: serde_json::Map<String, serde_json::Value> = config
+            .upstreams
+            .iter()
+            .map(|(provider, target)| (provider.name().to_owned(), target.shown().into()))
+            .collect();
+        let ready = serde_json::json!({
+            "schema": "deadweight/gateway/1",
+            "url": format!("http://{address}"),
+            "address": address.to_string(),
+            "upstreams": upstreams,
+            "token": config.token.is_some(),
+            "holds_keys": config.keys.iter().map(|(provider, _)| provider.name()).collect::<Vec<_>>(),
+        });
+        exit::print(&format!("{ready}\n"))?;
+    }
+    if args.global.quiet || args.log == crate::args::LogForm::Json {
+        return Ok(());
+    }
+    exit::note(&format!("listening on http://{address}"));
+    for (provider, target) in &config.upstreams {
+        exit::note(&format!("http://{address}/{provider} is {}", target.shown()));
+    }
+    exit::note("bodies pass as they are; of what passes no text is stored");
+    Ok(())
+}
+
+fn start_trouble(error: StartError) -> Trouble {
+    match &error {
+        StartError::Config(ConfigError::Open { address }) => {
+            Trouble::usage(error.to_string()).attempt(format!(
+                "set DEADWEIGHT_TOKEN, or serve this machine alone: --listen 127.0.0.1:{}",
+                address.port()
+            ))
+        }
+        StartError::Config(ConfigError::KeysWithoutToken) => Trouble::usage(error.to_string())
+            .attempt("set DEADWEIGHT_TOKEN, and give it to the clients as their key"),
+        StartError::Config(_) => Trouble::usage(error.to_string()),
+        StartError::Bind { address, .. } => Trouble::unmeasured(error.to_string()).attempt(format!(
+            "choose another port (--listen 0 takes a free one), or end what listens on {address}"
+        )),
+        StartError::Tls(_) => Trouble::unmeasured(error.to_string())
+            .attempt("install the system's root certificates (ca-certificates), or set SSL_CERT_FILE"),
+    }
+}
+
+fn system(what: &'static str) -> impl Fn(std::io::Error) -> Trouble {
+    move |error| Trouble::unmeasured(what).at("system", crate::target::file::system(&error))
+}
+
+/// Every request takes two descriptors: the most that the system gives are taken.
+fn raise_descriptors() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}

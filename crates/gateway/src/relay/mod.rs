@@ -1,0 +1,217 @@
+//! The reverse proxy.
+//!
+//! ```text
+//!  client ── listener ── line ── forward ── upstream ── provider
+//!                                  │ guard, route, headers: who may ask, whose it is, what passes
+//!                                  │ tee, frames: bodies and messages on their way, each piece in the memory it came in
+//!                                  └ passage: what is told of it
+//! ```
+//!
+//! A request and its answer run in the tasks of their two connections; nothing is started for a request. Neither a
+//! full queue nor a body that nobody understands holds anything up.
+
+mod config;
+mod forward;
+mod frames;
+mod guard;
+mod headers;
+mod line;
+mod listener;
+mod notes;
+mod own;
+mod passage;
+mod refuse;
+mod route;
+mod tee;
+mod tunnel;
+mod upstream;
+
+pub use config::{BODY_BOUND, Config, ConfigError, Limits, Listen, Secret, Target, TargetError};
+pub use guard::{TOKEN_COOKIE, TOKEN_HEADER};
+pub use notes::{Level, Note, OnNote};
+pub use own::{Answering, Own};
+pub use passage::Counted;
+pub use refuse::ANSWERED;
+pub use tee::{AnswerBody, Failure};
+
+use crate::exchange::Sink;
+use forward::{Relay, Rules};
+use hyper_util::client::proxy::matcher::Matcher;
+use listener::Bound;
+use notes::Notes;
+use passage::Desk;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+
+/// Where the gateway is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Serving,
+    /// No new connections; what is under way comes to its end.
+    Draining,
+    /// Nothing is waited for any longer.
+    Stopping,
+}
+
+/// Waits until the gateway is as far as this.
+pub(crate) fn reached(
+    phase: &watch::Receiver<Phase>,
+    least: Phase,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    let mut phase = phase.clone();
+    Box::pin(async move {
+        // Whoever says so is gone only when the whole gateway is.
+        let _ = phase.wait_for(|phase| *phase >= least).await;
+    })
+}
+
+/// What the gateway is given besides its configuration.
+pub struct Parts {
+    /// Is told of every exchange.
+    pub sink: Sink,
+    /// Answers our own paths.
+    pub own: Option<Arc<dyn Own>>,
+    /// Is told what belongs into a log.
+    pub on_note: OnNote,
+    /// How providers are verified; the system's roots where there is nothing. For tests, and for who has roots of their
+    /// own.
+    pub tls: Option<rustls::ClientConfig>,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+/// Why the gateway does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// It must not be started like this.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// An address cannot be had.
+    #[error("{address} cannot be listened on: {error}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        error: io::Error,
+    },
+    /// TLS cannot be used.
+    #[error("TLS cannot be used: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// A gateway whose ports are open and not served yet.
+#[derive(Debug)]
+pub struct Gateway {
+    relay: Arc<Relay>,
+    bound: Vec<Bound>,
+    phase: watch::Sender<Phase>,
+}
+
+/// A hold on a gateway that runs.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    relay: Arc<Relay>,
+}
+
+impl Gateway {
+    /// Opens the ports.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration would let in whom it should not, or a port cannot be had.
+    pub fn bind(config: Config, parts: Parts) -> Result<Self, StartError> {
+        config.check()?;
+        let tls = match parts.tls {
+            Some(tls) => tls,
+            None => upstream::system_tls()?,
+        };
+        let connector = upstream::Connector::new(tls, Matcher::from_env(), config.limits.connect_time);
+        let desk = Desk { sink: parts.sink, notes: Notes(parts.on_note), counted: Arc::default() };
+        let listen = |listen: &Listen| {
+            Bound::new(listen.clone()).map_err(|error| StartError::Bind { address: listen.address, error })
+        };
+        let bound = config.listen.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
+        let (phase, seen) = watch::channel(Phase::Serving);
+        let rules = Arc::new(Rules::new(config, &connector, &desk, None));
+        let relay =
+            Arc::new(Relay { rules: RwLock::new(rules), desk, own: parts.own, connector, phase: seen });
+        Ok(Self { relay, bound, phase })
+    }
+
+    /// The addresses that are listened on, in the order of the configuration.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.bound.iter().map(|bound| bound.address).collect()
+    }
+
+    /// A hold on it, for while it runs.
+    pub fn handle(&self) -> Handle {
+        Handle { relay: Arc::clone(&self.relay) }
+    }
+
+    /// Serves until `over`; then lets what is under way come to its end, for no longer than `drain` and not beyond `now`.
+    pub async fn serve(self, over: impl Future<Output = ()>, drain: Duration, now: impl Future<Output = ()>) {
+        let Self { relay, bound, phase } = self;
+        let connections = relay.rules().config.limits.connections;
+        let places = Arc::new(Semaphore::new(connections));
+        for one in bound {
+            tokio::spawn(one.accept(Arc::clone(&relay), Arc::clone(&places), phase.subscribe()));
+        }
+        over.await;
+        let counted = Arc::clone(&relay.desk.counted);
+        let open = counted.open.load(Ordering::Relaxed);
+        let text = format!("stopping: {open} requests are under way, and have {} s", drain.as_secs());
+        relay.desk.notes.tell(Note::new(Level::Info, "draining", text).with("open", open));
+        phase.send_replace(Phase::Draining);
+        let idle = async {
+            while counted.open.load(Ordering::Relaxed) > 0 || counted.connections.load(Ordering::Relaxed) > 0
+            {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            () = idle => {}
+            () = tokio::time::sleep(drain) => {}
+            () = now => {}
+        }
+        counted.stopped.store(true, Ordering::Relaxed);
+        phase.send_replace(Phase::Stopping);
+        // What is cut off is told: that takes a moment, not more.
+        for _ in 0..50 {
+            if counted.open.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Handle {
+    /// What was counted.
+    pub fn counted(&self) -> &Counted {
+        &self.relay.desk.counted
+    }
+
+    /// Takes over another configuration for requests that come from now on. Ports and limits of connections stay.
+    ///
+    /// # Errors
+    ///
+    /// When it must not be done; what held goes on holding.
+    pub fn reload(&self, mut config: Config) -> Result<(), ConfigError> {
+        let before = self.relay.rules();
+        config.listen.clone_from(&before.config.listen);
+        config.check()?;
+        let rules = Rules::new(config, &self.relay.connector, &self.relay.desk, Some(&before));
+        *self.relay.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        Ok(())
+    }
+}
