@@ -30,8 +30,12 @@ mod message;
 mod meter;
 #[cfg(feature = "proxy")]
 mod oauth;
+#[cfg(feature = "proxy")]
+mod outlet;
 #[cfg(feature = "client")]
 mod pages;
+#[cfg(feature = "client")]
+mod process;
 mod redact;
 #[cfg(feature = "proxy")]
 mod relay;
@@ -65,7 +69,7 @@ pub use oauth::{LoggedIn, LoginError, LoginOptions, login};
 #[cfg(feature = "proxy")]
 pub use relay::{Called, Doing, Outcome, Work};
 #[cfg(feature = "proxy")]
-pub use serve::{Serve, serve_http, serve_stdio};
+pub use serve::{Serve, serve_http, serve_stdio, startable};
 #[cfg(feature = "proxy")]
 pub use session::{OnCalled, OnListed, OnNote};
 pub use spec::{Origin, ServerSpec, Transport};

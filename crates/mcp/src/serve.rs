@@ -1,12 +1,15 @@
 //! The proxy: servers behind lazy surfaces, for the client on our standard streams or for clients over HTTP.
 
+use crate::ListError;
 use crate::catalogue;
 use crate::downstream;
 use crate::downstream::http::{Bound, HttpError, HttpSettings, Sessions};
 use crate::listing::Options;
 use crate::relay::port::FromClient;
-use crate::relay::{Surfaces, World};
-use crate::session::{self, ClientMessages, OnCalled, OnListed, OnNote, Surroundings, client_queue};
+use crate::relay::{Surfaces, World, wording};
+use crate::session::{
+    self, ClientMessages, ClientSource, OnCalled, OnListed, OnNote, Surroundings, client_queue,
+};
 use crate::spec::ServerSpec;
 use crate::surface::{Meaning, Settings};
 use deadweight_lock::Lock;
@@ -50,13 +53,26 @@ impl fmt::Debug for Serve {
     }
 }
 
-/// Serves the client on standard input and output, until its input ends. The servers are ended then.
+/// Serves the client on standard input and output, until its input ends; whether it said anything. The servers are ended
+/// then.
 ///
 /// # Errors
 ///
 /// When the standard streams cannot be used.
-pub async fn serve_stdio(serve: Serve) -> io::Result<()> {
+pub async fn serve_stdio(serve: Serve) -> io::Result<bool> {
     downstream::stdio::serve(surroundings(serve, false)).await
+}
+
+/// Looks whether the program of a server can be started, without starting it. A server that is not one is not looked at.
+///
+/// # Errors
+///
+/// What would keep it from being started.
+pub fn startable(spec: &ServerSpec) -> Result<(), ListError> {
+    match crate::process::obstacle(spec) {
+        None => Ok(()),
+        Some(reason) => Err(wording::failure(spec, reason, Vec::new()).into()),
+    }
 }
 
 /// Serves clients over HTTP until `over`; `on_ready` is told the address. All sessions and their servers are ended then.
@@ -97,7 +113,7 @@ impl Sessions for Running {
         let (queue, messages) = client_queue();
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(session::run(self.surroundings.clone(), inbox, queue));
+        tasks.spawn(session::run(self.surroundings.clone(), ClientSource::Messages(inbox), queue));
         (sender, messages)
     }
 }

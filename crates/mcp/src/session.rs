@@ -1,7 +1,9 @@
 //! One client's connection at work: the relay, the links to its servers, and the time.
 
+use crate::downstream::stdio::LineSource;
 use crate::error::Reason;
 use crate::listing::Options;
+use crate::outlet::Outlet;
 use crate::relay::port::{Event, FromClient, FromServer, ToClient};
 use crate::relay::{Called, Output, Relay, World};
 use crate::surface::Surface;
@@ -24,13 +26,15 @@ const PARTING: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(5);
 
 /// Where a connection's messages to its client go, and how many bytes of them have not been taken yet.
-#[derive(Debug, Clone)]
-pub(crate) struct ClientQueue {
-    sender: mpsc::UnboundedSender<ToClient>,
-    waiting: Arc<AtomicUsize>,
+#[derive(Debug)]
+pub(crate) enum ClientQueue {
+    /// To whoever takes them one by one.
+    Messages { sender: mpsc::UnboundedSender<ToClient>, waiting: Arc<AtomicUsize> },
+    /// Out, each as a line.
+    Lines(Outlet),
 }
 
-/// The other end of a [`ClientQueue`].
+/// The other end of [`ClientQueue::Messages`].
 #[derive(Debug)]
 pub(crate) struct ClientMessages {
     receiver: mpsc::UnboundedReceiver<ToClient>,
@@ -41,17 +45,26 @@ pub(crate) struct ClientMessages {
 pub(crate) fn client_queue() -> (ClientQueue, ClientMessages) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
-    (ClientQueue { sender, waiting: Arc::clone(&waiting) }, ClientMessages { receiver, waiting })
+    (ClientQueue::Messages { sender, waiting: Arc::clone(&waiting) }, ClientMessages { receiver, waiting })
 }
 
 impl ClientQueue {
     fn send(&self, message: ToClient) {
-        self.waiting.fetch_add(message.bytes.len(), Ordering::Relaxed);
-        let _ = self.sender.send(message);
+        match self {
+            Self::Messages { sender, waiting } => {
+                waiting.fetch_add(message.bytes.len(), Ordering::Relaxed);
+                let _ = sender.send(message);
+            }
+            Self::Lines(outlet) => outlet.send(message.bytes),
+        }
     }
 
     fn is_full(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > HIGH_WATER
+        let waiting = match self {
+            Self::Messages { waiting, .. } => waiting.load(Ordering::Relaxed),
+            Self::Lines(outlet) => outlet.waiting(),
+        };
+        waiting > HIGH_WATER
     }
 }
 
@@ -64,6 +77,24 @@ impl ClientMessages {
     /// A message was taken.
     pub(crate) fn taken(&self, message: &ToClient) {
         self.waiting.fetch_sub(message.bytes.len(), Ordering::Relaxed);
+    }
+}
+
+/// Where a connection's messages come from.
+pub(crate) enum ClientSource {
+    /// From whoever has them.
+    Messages(mpsc::Receiver<FromClient>),
+    /// From lines.
+    Lines(LineSource),
+}
+
+impl ClientSource {
+    /// The next message; `None` when no more will come. Nothing is lost when this is not waited for to its end.
+    async fn next(&mut self) -> Option<FromClient> {
+        match self {
+            Self::Messages(messages) => messages.recv().await,
+            Self::Lines(lines) => lines.next().await,
+        }
     }
 }
 
@@ -91,11 +122,7 @@ impl fmt::Debug for Surroundings {
 }
 
 /// Serves one client until it says nothing more; then ends the servers it had.
-pub(crate) async fn run(
-    surroundings: Surroundings,
-    mut client: mpsc::Receiver<FromClient>,
-    to_client: ClientQueue,
-) {
+pub(crate) async fn run(surroundings: Surroundings, mut client: ClientSource, to_client: ClientQueue) {
     let (reports, mut reported) = mpsc::channel(REPORTS);
     let mut session = Session {
         relay: Relay::new(Arc::clone(&surroundings.world)),
@@ -132,7 +159,7 @@ pub(crate) async fn run(
                 let now = session.started.elapsed();
                 session.relay.server(now, report);
             },
-            message = client.recv(), if !servers_full && parting.is_none() => match message {
+            message = client.next(), if !servers_full && parting.is_none() => match message {
                 Some(message) => {
                     let now = session.started.elapsed();
                     session.relay.client(now, message);

@@ -1,75 +1,105 @@
 //! The one client on our own standard streams.
 
 use crate::lines::Lines;
+use crate::outlet::{Outlet, Sink};
 use crate::relay::port::FromClient;
-use crate::session::{self, Surroundings, client_queue};
-use crate::upstream::write_line;
+use crate::session::{self, ClientQueue, ClientSource, Surroundings};
 use rustix::fs::FileType;
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
-/// Messages of the client that may wait to be read.
-const INBOX: usize = 64;
+/// How long a client that has closed its side may leave the last messages to it lying without taking any of them.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Serves the client on standard input and output until its input ends.
-pub(crate) async fn serve(surroundings: Surroundings) -> io::Result<()> {
-    let max = surroundings.options.max_message_bytes;
-    let (sender, inbox) = mpsc::channel(INBOX);
-    let (queue, mut messages) = client_queue();
-    let reader = tokio::spawn(read(input(), max, sender));
-    let mut writer = tokio::spawn(async move { write(output(), &mut messages).await });
-    let mut session = tokio::spawn(session::run(surroundings, inbox, queue));
+/// Serves the client on standard input and output until its input ends; whether it said anything.
+pub(crate) async fn serve(surroundings: Surroundings) -> io::Result<bool> {
+    let (outlet, mut writer) = output();
+    let gauge = outlet.gauge();
+    let (gone, told) = oneshot::channel();
+    let heard = Arc::new(AtomicBool::new(false));
+    let source = LineSource {
+        from: input(),
+        lines: Lines::new(surroundings.options.max_message_bytes),
+        heard: Arc::clone(&heard),
+        gone: told,
+        over: false,
+    };
+    let (source, queue) = (ClientSource::Lines(source), ClientQueue::Lines(outlet));
+    let mut session = tokio::spawn(session::run(surroundings, source, queue));
     tokio::select! {
-        _ = &mut session => {
-            let _ = writer.await;
-        }
-        // A client that does not read any more is gone: with its input closed, the session ends.
+        _ = &mut session => last_words(writer, &gauge).await,
+        // A client that does not read any more is gone: the session ends as if its input had been closed.
         _ = &mut writer => {
-            reader.abort();
+            let _ = gone.send(());
             let _ = session.await;
         }
     }
-    reader.abort();
-    Ok(())
+    Ok(heard.load(Ordering::Relaxed))
 }
 
-async fn read(mut from: impl AsyncRead + Unpin, max: usize, sender: mpsc::Sender<FromClient>) {
-    let mut lines = Lines::new(max);
+/// Waits until what was said last is written, as long as somebody takes it.
+async fn last_words(mut writer: JoinHandle<()>, waiting: &AtomicUsize) {
+    let mut left = usize::MAX;
     loop {
-        loop {
-            match lines.next() {
-                Ok(Some(bytes)) if bytes.trim_ascii().is_empty() => {}
-                Ok(Some(bytes)) => {
-                    if sender.send(FromClient { bytes, headers: Vec::new() }).await.is_err() {
-                        return;
-                    }
-                }
-                Ok(None) => break,
-                Err(_) => return,
-            }
+        let now = waiting.load(Ordering::Acquire);
+        if now >= left || timeout(LAST_WORDS, &mut writer).await.is_ok() {
+            return writer.abort();
         }
-        match from.read_buf(lines.buffer()).await {
-            Ok(1..) => {}
-            Ok(0) | Err(_) => {
-                if let Some(bytes) = lines.rest() {
-                    let _ = sender.send(FromClient { bytes, headers: Vec::new() }).await;
-                }
-                return;
-            }
-        }
+        left = now;
     }
 }
 
-async fn write(mut to: impl AsyncWrite + Unpin, messages: &mut session::ClientMessages) {
-    while let Some(message) = messages.next().await {
-        let written = write_line(&mut to, &message.bytes).await;
-        messages.taken(&message);
-        if !written {
-            return;
+/// Messages of a client, one a line.
+pub(crate) struct LineSource {
+    from: Box<dyn AsyncRead + Unpin + Send>,
+    lines: Lines,
+    /// Whether there was one.
+    heard: Arc<AtomicBool>,
+    /// Tells that there is nobody any more who could be answered.
+    gone: oneshot::Receiver<()>,
+    over: bool,
+}
+
+impl fmt::Debug for LineSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineSource").field("over", &self.over).finish_non_exhaustive()
+    }
+}
+
+impl LineSource {
+    /// The next message; `None` when no more will come. It can be left off: what was read is kept.
+    pub(crate) async fn next(&mut self) -> Option<FromClient> {
+        loop {
+            let line = match self.lines.next() {
+                Ok(None) if self.over => self.lines.rest(),
+                Ok(line) => line,
+                // Nothing behind a line without an end can be made sense of.
+                Err(_) => return None,
+            };
+            match line {
+                Some(bytes) if bytes.trim_ascii().is_empty() => continue,
+                Some(bytes) => {
+                    self.heard.store(true, Ordering::Relaxed);
+                    return Some(FromClient { bytes, headers: Vec::new() });
+                }
+                None if self.over => return None,
+                None => {}
+            }
+            tokio::select! {
+                biased;
+                _ = &mut self.gone => return None,
+                read = self.from.read_buf(self.lines.buffer()) => self.over = !matches!(read, Ok(1..)),
+            }
         }
     }
 }
@@ -87,17 +117,17 @@ fn input() -> Box<dyn AsyncRead + Unpin + Send> {
     direct().unwrap_or_else(|_| Box::new(tokio::io::stdin()))
 }
 
-/// Standard output in the same way.
-fn output() -> Box<dyn AsyncWrite + Unpin + Send> {
-    fn direct() -> io::Result<Box<dyn AsyncWrite + Unpin + Send>> {
+/// Standard output in the same way, with the task that writes what has to wait.
+fn output() -> (Outlet, JoinHandle<()>) {
+    fn direct() -> io::Result<Sink> {
         let owned = io::stdout().as_fd().try_clone_to_owned()?;
         Ok(match kind(&owned)? {
-            FileType::Fifo => Box::new(pipe::Sender::from_owned_fd(owned)?),
-            FileType::Socket => Box::new(socket(owned)?),
+            FileType::Fifo => Sink::Pipe(pipe::Sender::from_owned_fd(owned)?),
+            FileType::Socket => Sink::Socket(socket(owned)?),
             _ => return Err(io::ErrorKind::Unsupported.into()),
         })
     }
-    direct().unwrap_or_else(|_| Box::new(tokio::io::stdout()))
+    direct().map_or_else(|_| Outlet::slow(tokio::io::stdout()), Outlet::new)
 }
 
 fn kind(owned: &OwnedFd) -> io::Result<FileType> {

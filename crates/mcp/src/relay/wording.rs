@@ -181,11 +181,10 @@ pub(super) fn complete(result: Bytes, modern: bool) -> Bytes {
     with_members(&result, &[("resultType", br#""complete""#)])
 }
 
-/// Why a server does not work, in one or two sentences: harmless to print and without secrets.
-pub(super) fn why(spec: &ServerSpec, reason: Reason, stderr: Vec<String>) -> String {
-    let last = stderr.last().cloned();
+/// A server that could not be started, for a person: harmless to print and without secrets.
+pub(crate) fn failure(spec: &ServerSpec, reason: Reason, stderr: Vec<String>) -> Failure {
     let secrets = spec.secrets();
-    let failure = Failure {
+    Failure {
         server: crate::harmless::line(&spec.display_name()),
         target: spec.transport.to_string(),
         remote: !matches!(spec.transport, Transport::Stdio { .. }),
@@ -196,8 +195,13 @@ pub(super) fn why(spec: &ServerSpec, reason: Reason, stderr: Vec<String>) -> Str
         stderr,
         stdout: Vec::new(),
         stray_answers: 0,
-    };
-    let explained = failure.explain();
+    }
+}
+
+/// Why a server does not work, in one or two sentences: harmless to print and without secrets.
+pub(super) fn why(spec: &ServerSpec, reason: Reason, stderr: Vec<String>) -> String {
+    let last = stderr.last().cloned();
+    let explained = failure(spec, reason, stderr).explain();
     let mut text = explained.what;
     if let Some(last) = last {
         text.push_str("; it last wrote: ");

@@ -8,8 +8,6 @@ mod older;
 mod stdio;
 mod words;
 
-pub(crate) use stdio::write_line;
-
 use crate::error::Reason;
 use crate::listing::Options;
 use crate::relay::port::{FromServer, Outbound};
@@ -51,7 +49,7 @@ impl Link {
     /// Takes a message to be sent. What keeps it from getting there is reported, or is the end of the link.
     pub(crate) fn send(&self, message: Outbound) {
         match self {
-            Self::Stdio(link) => link.send(&message.bytes),
+            Self::Stdio(link) => link.send(message.bytes),
             Self::Http(link) => link.send(message),
         }
     }

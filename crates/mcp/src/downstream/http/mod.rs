@@ -62,7 +62,7 @@ pub struct HttpSettings {
     pub max_sessions: usize,
     /// Most connections at once. Default 512.
     pub max_connections: usize,
-    /// How long a session may be without use. Default 30 minutes.
+    /// How long a session may be without use, before it ends with its servers. Default 10 minutes.
     pub idle: Duration,
 }
 
@@ -75,7 +75,7 @@ impl HttpSettings {
             max_body: 64 << 20,
             max_sessions: 64,
             max_connections: 512,
-            idle: Duration::from_secs(30 * 60),
+            idle: Duration::from_secs(10 * 60),
         }
     }
 }
