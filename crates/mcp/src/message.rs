@@ -155,8 +155,10 @@ pub(crate) struct Handshake {
 /// One page of tools.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Name and raw definition of each tool.
-    pub(crate) tools: Vec<(String, Bytes)>,
+    /// Name and raw definition of each tool; no name where it is no definition with one.
+    pub(crate) tools: Vec<(Option<String>, Bytes)>,
+    /// What is wrong with the first that has none.
+    pub(crate) fault: Option<String>,
     /// The raw JSON string of the next page's cursor.
     pub(crate) next: Option<Bytes>,
     /// Bytes of the message that it came in, which all of its slices keep in memory.
@@ -321,8 +323,9 @@ fn read_result(bytes: &Bytes, result: Value<'_, '_>, request: &Request) -> Answe
     match request.ask {
         Ask::Initialize | Ask::Discover => read_handshake(result, request.ask),
         Ask::ListTools => match read_page(bytes, result) {
+            // What is measured is measured whole.
+            Ok(Page { fault: Some(detail), .. }) | Err(detail) => Answer::Malformed(detail),
             Ok(page) => Answer::Page(page),
-            Err(detail) => Answer::Malformed(detail),
         },
     }
 }
@@ -350,17 +353,20 @@ fn read_handshake(result: Value<'_, '_>, ask: Ask) -> Answer {
     })
 }
 
+/// Reads a page. One element that is no definition does not spoil the others.
 pub(crate) fn read_page(bytes: &Bytes, result: Value<'_, '_>) -> Result<Page, String> {
     let list = result.get("tools").ok_or("it has no `tools`")?;
     if list.kind() != Kind::Array {
         return Err("its `tools` is not an array".to_owned());
     }
-    let mut tools = Vec::new();
+    let (mut tools, mut fault) = (Vec::new(), None);
     for (index, tool) in list.elements().enumerate() {
-        if tool.kind() != Kind::Object {
-            return Err(format!("tool {} is not an object", index + 1));
+        let is_object = tool.kind() == Kind::Object;
+        let name = string(tool.get("name")).filter(|_| is_object);
+        if name.is_none() && fault.is_none() {
+            let what = if is_object { "has no name" } else { "is not an object" };
+            fault = Some(format!("tool {} {what}", index + 1));
         }
-        let name = string(tool.get("name")).ok_or_else(|| format!("tool {} has no name", index + 1))?;
         tools.push((name, slice(bytes, tool)));
     }
     let next = match result.get("nextCursor") {
@@ -371,7 +377,7 @@ pub(crate) fn read_page(bytes: &Bytes, result: Value<'_, '_>) -> Result<Page, St
         Some(cursor) if cursor.kind() == Kind::String => Some(slice(bytes, cursor)),
         Some(_) => return Err("its `nextCursor` is not a string".to_owned()),
     };
-    Ok(Page { tools, next, size: bytes.len() })
+    Ok(Page { tools, fault, next, size: bytes.len() })
 }
 
 #[cfg(test)]
@@ -399,7 +405,7 @@ mod tests {
         let text = format!(r#" {{"id":"7","result":{{"tools":[ {tool} ,{tool}],"nextCursor":"a\/b"}}}} "#);
         let Answer::Page(page) = answer(&text) else { panic!("no page") };
         assert_eq!(page.tools.len(), 2);
-        assert_eq!(page.tools[1], ("café".to_owned(), Bytes::copy_from_slice(tool.as_bytes())));
+        assert_eq!(page.tools[1], (Some("café".to_owned()), Bytes::copy_from_slice(tool.as_bytes())));
         assert_eq!(page.next.as_deref(), Some(&br#""a\/b""#[..]));
         let next = Request::list_tools(8, Some(r#""a\/b""#), LEGACY_VERSION, false);
         assert_eq!(

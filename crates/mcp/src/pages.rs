@@ -48,6 +48,7 @@ impl Collected {
         for (name, definition) in page.tools {
             let index = self.tools.len();
             self.tools.push(definition);
+            let Some(name) = name else { continue };
             match self.names.entry(name) {
                 std::collections::hash_map::Entry::Vacant(entry) => {
                     entry.insert(index);

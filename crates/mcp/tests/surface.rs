@@ -332,6 +332,24 @@ fn unknown_pins_are_told_once_all_servers_have_answered() {
 }
 
 #[test]
+fn policy_about_what_is_not_there_is_told() {
+    let tools = big_server();
+    let mut locked = lock("one", &tools);
+    locked.rules = vec![rule(PolicyKind::Deny, "tool_1"), rule(PolicyKind::Deny, "tol_1")];
+    // A tool of another server, which this lock is for, too.
+    let mut elsewhere = lock("other", &[small("x")]);
+    locked.tools.append(&mut elsewhere.tools);
+    locked.rules.push(rule(PolicyKind::Defer, "x"));
+    let marks = Marks { deny: Some("no".to_owned()), ..Default::default() };
+    locked.tools.insert(ToolKey::new("one", "gone"), ToolEntry { marks, ..Default::default() });
+    let mut case = Case::one(tools);
+    case.lock = Some(locked);
+    let unknown = |name: &str| Warning::UnknownRule { kind: PolicyKind::Deny, name: name.to_owned() };
+    assert_eq!(case.surface().warnings(), [unknown("tol_1"), unknown("one/gone")]);
+    assert!(case.surface().warnings()[0].to_string().contains("nothing is denied by it"));
+}
+
+#[test]
 fn an_aggregate_qualifies_and_lists_one_loader() {
     let case = Case::many(&[("git", big_server()), ("web", big_server()), ("odd label", vec![small("x")])]);
     let surface = case.surface();
@@ -428,11 +446,12 @@ fn our_tools_give_way_and_read_result_comes_with_cutting() {
 }
 
 #[test]
-fn what_is_no_definition_passes_a_single_server_and_is_told() {
+fn what_is_no_definition_is_left_out_and_told() {
     let tools = vec![Bytes::from("17"), small("a"), Bytes::from(r#"{"title":"no name"}"#)];
     let surface = Case::one(tools.clone()).surface();
-    assert_eq!(surface.tools(), &[&b"["[..], &tools[0], b",", &tools[1], b",", &tools[2], b"]"].concat());
-    assert_eq!(surface.warnings().len(), 2);
+    assert_eq!(surface.tools(), &[&b"["[..], &tools[1], b"]"].concat());
+    let told: Vec<String> = surface.warnings().iter().map(ToString::to_string).collect();
+    assert!(told.len() == 2 && told[0].contains("entry 1 of") && told[1].contains("entry 3 of"), "{told:?}");
     let surface = Case::many(&[("s", tools)]).surface();
     assert_eq!(list(&surface).len(), 1);
 }

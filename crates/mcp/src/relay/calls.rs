@@ -7,7 +7,7 @@ use super::{Doing, Held, Outcome, Phase, Purpose, Relay, Work, wording};
 use crate::listing::Era;
 use crate::surface::{Access, Own, Prepared, Surface, Target, ToolIx, Trust};
 use bytes::Bytes;
-use deadweight_lock::{NameRule, PolicyKind};
+use deadweight_lock::{NameRule, PolicyKind, ToolKey};
 
 impl Relay {
     /// The client calls a tool.
@@ -83,7 +83,7 @@ impl Relay {
         let by_rule =
             |rule: &NameRule| rule.kind == PolicyKind::Deny && (rule.tool == name || rule.tool == "*");
         let label = &self.world.labels[0];
-        let denied = lock.tools_of(label).any(|(key, tool)| key.name == name && tool.marks.deny.is_some());
+        let denied = lock.tools.get(&ToolKey::new(label, name)).is_some_and(|tool| tool.marks.deny.is_some());
         let server = lock.servers.get(label).is_some_and(|server| server.marks.deny.is_some());
         self.world.settings.trust == Trust::Quarantine || denied || server || lock.rules.iter().any(by_rule)
     }
@@ -159,10 +159,13 @@ impl Relay {
             shape: surface.shape(),
         };
         let doing = match own {
-            Own::Load => Doing::Load,
-            Own::Search => Doing::Search,
+            // Told once for each tool. Where no definition came of it, it was a look at names.
+            Own::Load if !loads.is_empty() => Doing::Load,
+            Own::Load | Own::Search => Doing::Search,
             Own::Call | Own::ReadResult => Doing::Call,
         };
+        let failed = wording::member(&result, &["isError"]).as_deref() == Some(b"true");
+        let outcome = if failed { Outcome::ToolError } else { Outcome::Ok };
         let mut told: Vec<(Work, usize)> = loads
             .iter()
             .filter_map(|tool| surface.tool(*tool))
@@ -172,7 +175,7 @@ impl Relay {
             told.push((work("", own.name(), doing, false), result.len()));
         }
         for (work, bytes_out) in told {
-            self.called(work, self.now, bytes_out, Outcome::Ok);
+            self.called(work, self.now, bytes_out, outcome);
         }
         if !waits {
             self.answer_result(id, &result);
@@ -205,6 +208,9 @@ impl Relay {
                 }
                 Prepared::Answer { result } => {
                     self.loaded.insert(shown);
+                    // It carries the definition, as a load does, and costs the client as much.
+                    let load = Work { doing: Doing::Load, loaded: true, ..work.clone() };
+                    self.called(load, self.now, tool.full.len(), Outcome::Ok);
                     Some(result)
                 }
             },

@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PAGES: usize = 1_000;
 const ELEMENTS: usize = 100_000;
 
+/// The lists that tell whose a resource is.
+const LISTS: [&str; 2] = ["resources/list", "resources/templates/list"];
+
 /// A list that is being put together.
 #[derive(Debug)]
 pub(super) struct Gather {
@@ -29,6 +32,25 @@ pub(super) struct Gather {
     /// The servers that have not given all, and the pages they have given.
     open: BTreeMap<usize, usize>,
     until: Duration,
+    purpose: For,
+}
+
+/// What a list is put together for.
+#[derive(Debug)]
+enum For {
+    /// The client asked for it.
+    Client,
+    /// To learn whose a prompt or a resource is; then this request goes on.
+    Owner(Box<Sought>),
+}
+
+/// A request about something of which it is not known which server has it.
+#[derive(Debug)]
+struct Sought {
+    frame: Frame,
+    headers: Vec<(String, String)>,
+    /// The lists that were looked through for it.
+    lists: usize,
 }
 
 impl Gather {
@@ -55,31 +77,36 @@ fn list_of(method: &str) -> Option<(&'static str, &'static str)> {
 impl Relay {
     /// A request of the client to an aggregate.
     pub(super) fn route(&mut self, id: &Id, method: &str, frame: Frame, headers: Vec<(String, String)>) {
-        if let Some((member, capability)) = list_of(method) {
-            return self.gather(id, method, member, capability);
+        if list_of(method).is_some() {
+            return self.gather(id, method, For::Client);
         }
+        self.route_to_owner(id, method, Sought { frame, headers, lists: 0 });
+    }
+
+    /// A request that one server has the answer to. A client may know of a prompt or a resource from an earlier connection,
+    /// or out of a result; so where it is not known whose it is, the lists are looked through first.
+    fn route_to_owner(&mut self, id: &Id, method: &str, sought: Sought) {
+        let Sought { frame, headers, lists } = sought;
         match method {
-            "prompts/get" => match frame.name().and_then(|name| self.prompts.get(name).cloned()) {
-                Some((server, name)) => {
-                    let bytes = frame.with_name(&name);
-                    self.pass_renamed(server, id, &frame, headers, bytes, &name);
+            "prompts/get" | "completion/complete" if method == "prompts/get" || frame.uri().is_none() => {
+                match frame.name().and_then(|name| self.prompts.get(name).cloned()) {
+                    Some((server, name)) => {
+                        let bytes = frame.with_name(&name);
+                        self.pass_renamed(server, id, &frame, headers, bytes, &name);
+                    }
+                    None if lists == 0 && frame.name().is_some() => {
+                        let sought = Sought { frame, headers, lists: 1 };
+                        self.gather(id, "prompts/list", For::Owner(Box::new(sought)));
+                    }
+                    None => self.answer_error(
+                        id,
+                        wording::INVALID_PARAMS,
+                        "there is no such prompt; see `prompts/list`",
+                    ),
                 }
-                None => self.answer_error(
-                    id,
-                    wording::INVALID_PARAMS,
-                    "there is no such prompt; see `prompts/list`",
-                ),
-            },
-            "completion/complete" => {
-                let prompt = frame.name().and_then(|name| self.prompts.get(name).cloned());
-                if let Some((server, name)) = prompt {
-                    let bytes = frame.with_name(&name);
-                    return self.pass_renamed(server, id, &frame, headers, bytes, &name);
-                }
-                self.route_by_uri(id, &frame, headers);
             }
-            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
-                self.route_by_uri(id, &frame, headers);
+            "completion/complete" | "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+                self.route_by_uri(id, Sought { frame, headers, lists });
             }
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
                 let task = frame.params().and_then(|params| wording::text(&params, &["taskId"]));
@@ -118,18 +145,25 @@ impl Relay {
         self.pass(server, id, frame.token(), message, Purpose::Plain);
     }
 
-    fn route_by_uri(&mut self, id: &Id, frame: &Frame, headers: Vec<(String, String)>) {
+    fn route_by_uri(&mut self, id: &Id, sought: Sought) {
+        let Sought { frame, headers, lists } = sought;
         let Some(uri) = frame.uri().map(str::to_owned) else {
             return self.answer_error(id, wording::INVALID_PARAMS, "`params.uri` is missing");
         };
-        let owner = self.owners.get(&uri).copied().or_else(|| self.owner_by_template(&uri));
+        // Only when all lists are known is a template a better guess than another one.
+        let by_template = || self.owner_by_template(&uri).filter(|_| lists == 0 || lists == LISTS.len());
+        let owner = self.owners.get(&uri).copied().or_else(by_template);
         let only = || {
             let mut having = (0..self.servers.len()).filter(|server| self.has(*server, "resources"));
             having.next().filter(|_| having.next().is_none())
         };
-        match owner.or_else(only) {
-            Some(server) => self.pass_plain(server, id, frame, headers, None),
-            None => {
+        match (owner.or_else(only), LISTS.get(lists)) {
+            (Some(server), _) => self.pass_plain(server, id, &frame, headers, None),
+            (None, Some(list)) => {
+                let sought = Sought { frame, headers, lists: lists + 1 };
+                self.gather(id, list, For::Owner(Box::new(sought)));
+            }
+            (None, None) => {
                 let text = "no server is known to have this resource; see `resources/list`";
                 self.answer_error(id, wording::INVALID_PARAMS, text);
             }
@@ -156,7 +190,8 @@ impl Relay {
         said.is_some_and(|said| wording::has(said, &["capabilities", capability]))
     }
 
-    fn gather(&mut self, id: &Id, method: &str, member: &'static str, capability: &str) {
+    fn gather(&mut self, id: &Id, method: &str, purpose: For) {
+        let Some((member, capability)) = list_of(method) else { return };
         self.last_ask += 1;
         let number = self.last_ask;
         let asked: Vec<usize> = (0..self.servers.len())
@@ -169,6 +204,7 @@ impl Relay {
             parts: BTreeMap::new(),
             open: asked.iter().map(|server| (*server, 0)).collect(),
             until: self.now + PATIENCE,
+            purpose,
         };
         self.gathers.insert(number, gather);
         for server in asked {
@@ -309,6 +345,10 @@ impl Relay {
                 }
                 out.push(element);
             }
+        }
+        if let For::Owner(sought) = gather.purpose {
+            let method = sought.frame.method().unwrap_or_default().to_owned();
+            return self.route_to_owner(&gather.id, &method, *sought);
         }
         let mut list = b"[".to_vec();
         list.extend_from_slice(&out.join(&b','));

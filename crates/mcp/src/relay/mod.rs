@@ -103,6 +103,8 @@ struct Server {
     failure: Option<String>,
     /// How often in a row it failed.
     failures: u32,
+    /// Whether it was started once more because it ended as it was started.
+    once_more: bool,
     /// When it is started again.
     retry_at: Option<Duration>,
     started_at: Duration,
@@ -128,6 +130,7 @@ impl Server {
             queue: VecDeque::new(),
             failure: None,
             failures: 0,
+            once_more: false,
             retry_at: None,
             started_at: Duration::ZERO,
             subscriptions: BTreeMap::new(),

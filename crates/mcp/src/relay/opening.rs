@@ -254,6 +254,7 @@ impl Relay {
         let known = &mut self.servers[server];
         known.phase = Phase::Ready;
         known.failure = None;
+        known.once_more = false;
         let again: Vec<(&'static str, Bytes)> = if known.generation > 1 {
             let level = known.level.iter().map(|params| ("logging/setLevel", params.clone()));
             let subscribed =

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// How long a server must have run for its end not to count as a failure to start.
 const STEADY: Duration = Duration::from_secs(10);
+/// The pause before a server that ended as it was started is started once more.
+const ONCE_MORE: Duration = Duration::from_millis(200);
 
 impl Relay {
     /// A link reports.
@@ -405,12 +407,20 @@ impl Relay {
     /// A link is over.
     fn ended(&mut self, server: usize, reason: Reason, stderr: Vec<String>) {
         let was = self.servers[server].phase;
+        let crashed = matches!(reason, Reason::Exited { .. } | Reason::OutputClosed);
         let text = if was == Phase::Ready {
             wording::how_it_ended(&self.world.specs[server], reason, stderr)
         } else {
             wording::why(&self.world.specs[server], reason, stderr)
         };
         let steady = self.now.saturating_sub(self.servers[server].started_at) >= STEADY;
+        if was == Phase::Opening
+            && crashed
+            && !self.servers[server].once_more
+            && self.servers[server].failures == 0
+        {
+            return self.once_more(server, &text);
+        }
         if was == Phase::Opening || self.servers[server].manifest.is_none() {
             // It never came to say what it has.
             return self.fail(server, text);
@@ -432,5 +442,24 @@ impl Relay {
         known.queue.clear();
         self.drop_work(server, &wording::ended(&label, &text));
         self.go_on();
+    }
+
+    /// A server ended before it could be asked anything. That happens (a port that is not free yet, a package that is being
+    /// unpacked), so it is started a second time before anybody is told that it is not there. What waits for it goes on
+    /// waiting: none of it was worked on.
+    fn once_more(&mut self, server: usize, text: &str) {
+        let label = self.world.labels[server].clone();
+        self.note(format!("{label}: {text}; it is started once more"));
+        self.let_go(server);
+        self.asks.retain(|_, (asked, _)| *asked != server);
+        let opening = |call: &Call| call.server == server && matches!(call.purpose, Purpose::Opening);
+        let opening = self.calls.iter().find(|(_, call)| opening(call)).map(|(key, _)| key.clone());
+        if let Some(key) = opening {
+            self.end_call(&key, text, Outcome::Crashed);
+        }
+        let known = &mut self.servers[server];
+        known.phase = Phase::Cold;
+        known.once_more = true;
+        known.retry_at = Some(self.now + ONCE_MORE);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::pins::PinSource;
 use super::stub::Size;
+use deadweight_lock::PolicyKind;
 use serde_json::{Value, json};
 
 /// The list that is served in the end.
@@ -207,7 +208,7 @@ pub enum ToolWhy {
     Changed,
     /// The lock does not have it.
     New,
-    /// What the server listed is no definition with a name, and cannot be listed here.
+    /// What the server listed is no definition with a name, and is left out.
     Malformed,
 }
 
@@ -296,6 +297,13 @@ pub enum Warning {
         /// Where it was written.
         source: PinSource,
     },
+    /// The lock's policy names what is neither listed nor reviewed.
+    UnknownRule {
+        /// What was to be done with it.
+        kind: PolicyKind,
+        /// The name: a tool's, `label/tool`, or a server's label.
+        name: String,
+    },
     /// A setting could not be read, and its default holds.
     Unreadable {
         /// The setting, as a person writes it.
@@ -345,6 +353,7 @@ impl Warning {
     pub const fn id(&self) -> &'static str {
         match self {
             Self::UnknownPin { .. } => "unknown_pin",
+            Self::UnknownRule { .. } => "unknown_rule",
             Self::Unreadable { .. } => "unreadable",
             Self::SearchNeedsMany => "search_needs_many",
             Self::NoLockEntry { .. } => "no_lock_entry",
@@ -365,6 +374,16 @@ impl std::fmt::Display for Warning {
                 write!(
                     f,
                     "`{pin}` in {source} names no server and no tool; write a label, `label/tool`, a tool or `*`"
+                )
+            }
+            Self::UnknownRule { kind, name } => {
+                let word =
+                    PolicyKind::ALL.iter().find(|(known, _)| known == kind).map_or("", |(_, word)| word);
+                let effect = if *kind == PolicyKind::Deny { "; nothing is denied by it" } else { "" };
+                write!(
+                    f,
+                    "`{word}` of `{}` in deadweight.lock names nothing that is listed or reviewed{effect}; correct the name",
+                    line(name)
                 )
             }
             Self::Unreadable { setting, value } => {
@@ -412,7 +431,12 @@ impl std::fmt::Display for Warning {
                 )
             }
             Self::Malformed { server, position } => {
-                write!(f, "entry {position} of the list of `{}` is no definition with a name", line(server))
+                write!(
+                    f,
+                    "entry {} of the list of `{}` is no definition with a name; it is left out, the others are listed",
+                    position + 1,
+                    line(server)
+                )
             }
             Self::LongEntry { entry } => {
                 let entry = line(entry);

@@ -8,6 +8,7 @@ use super::settings::{Choice, Trust};
 use super::stub::{Size, quoted, renamed, size, stub};
 use super::{Input, OwnTool, Surface, Target, Tool, ToolIx, ToolState};
 use bytes::{Bytes, BytesMut};
+use deadweight_lock::{Marks, PolicyKind};
 use deadweight_wire::json::Parser;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
@@ -16,8 +17,8 @@ use std::sync::OnceLock;
 enum Place {
     /// A tool with a name.
     Tool(Box<Draft>),
-    /// What has none; listed as it is by a single server, left out of an aggregate.
-    Nameless(Bytes, Size),
+    /// What has none. It is left out: many clients refuse a whole list for it.
+    Nameless,
 }
 
 /// A tool before its server is decided about.
@@ -75,7 +76,7 @@ fn read(input: &Input<'_>, shape: Shape) -> (Vec<Server>, Vec<Warning>) {
         for (position, definition) in given.tools.iter().enumerate() {
             let read = policy::read(definition, &mut parser, input.lock.is_some());
             let place = place(input, shape, &namer, (index, position), definition, &read, locked);
-            if let Place::Nameless(..) = place {
+            if let Place::Nameless = place {
                 warnings.push(Warning::Malformed { server: given.label.to_owned(), position });
             }
             places.push(place);
@@ -92,7 +93,11 @@ fn read(input: &Input<'_>, shape: Shape) -> (Vec<Server>, Vec<Warning>) {
         }
         servers.push(server);
     }
-    warnings.extend(unknown_pins(input, &servers));
+    if !input.servers.iter().any(|server| server.tools.is_empty() && server.state != ToolState::Ready) {
+        // A server that has not answered may still have what they name.
+        warnings.extend(unknown_pins(input, &servers));
+        warnings.extend(unknown_rules(input, &servers));
+    }
     (servers, warnings)
 }
 
@@ -105,13 +110,11 @@ fn place(
     read: &Read,
     locked: Option<Locked<'_>>,
 ) -> Place {
-    let Some(given) = input.servers.get(server) else {
-        return Place::Nameless(Bytes::new(), Size::default());
-    };
-    let Some(name) = read.name.clone() else { return Place::Nameless(definition.clone(), read.size) };
+    let Some(given) = input.servers.get(server) else { return Place::Nameless };
+    let Some(name) = read.name.clone() else { return Place::Nameless };
     let shown = namer.shown(given.label, &name);
     let full = if shown == name { Some(definition.clone()) } else { renamed(definition, &shown) };
-    let Some(full) = full else { return Place::Nameless(definition.clone(), read.size) };
+    let Some(full) = full else { return Place::Nameless };
     let ruled = policy::rule(input.settings, shape, given.label, &shown, read, locked);
     let real = if shown == name { read.size } else { size(&full) };
     let wanted = shape != Shape::Eager && matches!(ruled.ruling, Ruling::Defer(_) | Ruling::Open);
@@ -135,23 +138,57 @@ fn place(
     Place::Tool(Box::new(Draft { tool, ruled, real, stub }))
 }
 
-/// The pins that name nothing, unless a server that has not answered may still have what they name.
+/// The pins that name nothing.
 fn unknown_pins(input: &Input<'_>, servers: &[Server]) -> Vec<Warning> {
-    if input.servers.iter().any(|server| server.tools.is_empty() && server.state != ToolState::Ready) {
-        return Vec::new();
-    }
     let known = |pin: &super::pins::Pin| {
         pin.text == "*"
             || servers.iter().any(|server| {
                 pin.text == server.label
                     || server.places.iter().any(|place| match place {
                         Place::Tool(draft) => pin.names(&server.label, &draft.tool.name, &draft.tool.shown),
-                        Place::Nameless(..) => false,
+                        Place::Nameless => false,
                     })
             })
     };
     let unknown = input.settings.eager.all().iter().filter(|pin| !known(pin));
     unknown.map(|pin| Warning::UnknownPin { pin: pin.text.clone(), source: pin.source }).collect()
+}
+
+/// The lock's policy about what is not there: a misspelt `deny` denies nothing. The lock may be that of more servers than
+/// are served here, so a name is known that any server has there.
+fn unknown_rules(input: &Input<'_>, servers: &[Server]) -> Vec<Warning> {
+    let Some(lock) = input.lock else { return Vec::new() };
+    let listed = |server: &Server, name: &str| drafts(server).any(|draft| draft.tool.name == name);
+    let reviewed = |name: &str| lock.tools.iter().any(|(key, tool)| key.name == name && tool.price.is_some());
+    let anywhere =
+        |name: &str| name == "*" || servers.iter().any(|server| listed(server, name)) || reviewed(name);
+    let mut unknown: Vec<(PolicyKind, String)> = lock
+        .rules
+        .iter()
+        .filter(|rule| !anywhere(&rule.tool))
+        .map(|rule| (rule.kind, rule.tool.clone()))
+        .collect();
+    let mut marked = |marks: &Marks, name: String| {
+        for (kind, mark) in PolicyKind::ALL.iter().zip([&marks.eager, &marks.defer, &marks.deny]) {
+            if mark.is_some() {
+                unknown.push((kind.0, name.clone()));
+            }
+        }
+    };
+    for server in servers {
+        for (key, tool) in lock.tools.iter().filter(|(key, _)| key.server == server.label) {
+            if tool.price.is_none() && !listed(server, &key.name) {
+                marked(&tool.marks, format!("{}/{}", key.server, key.name));
+            }
+        }
+    }
+    for (label, entry) in lock.servers.iter().filter(|_| input.aggregate) {
+        let known = servers.iter().any(|server| server.label == *label);
+        if entry.is_policy_alone() && !known && lock.tools_of(label).next().is_none() {
+            marked(&entry.marks, label.clone());
+        }
+    }
+    unknown.into_iter().map(|(kind, name)| Warning::UnknownRule { kind, name }).collect()
 }
 
 struct Builder<'i> {
@@ -260,20 +297,15 @@ impl Builder<'_> {
     fn finish(mut self) -> Surface {
         let decisions = self.servers.iter().map(decision).collect();
         let mut tools = Vec::new();
-        let mut nameless = Vec::new();
-        for server in self.servers.drain(..) {
-            for place in server.places {
-                match place {
-                    Place::Tool(draft) => tools.push(draft.tool),
-                    Place::Nameless(bytes, _) if !self.input.aggregate => nameless.push((tools.len(), bytes)),
-                    Place::Nameless(..) => {}
-                }
+        for place in self.servers.drain(..).flat_map(|server| server.places) {
+            if let Place::Tool(draft) = place {
+                tools.push(draft.tool);
             }
         }
         let labels: Vec<String> = self.input.servers.iter().map(|server| server.label.to_owned()).collect();
         let (mut by_name, refused) = self.map(&tools, &labels);
         let own = self.own(&tools, &mut by_name);
-        let listed = listed(&own, &tools, &nameless);
+        let listed = listed(&own, &tools);
         Surface {
             settings: self.input.settings.clone(),
             client: self.input.client.clone(),
@@ -347,7 +379,7 @@ impl Builder<'_> {
 fn drafts(server: &Server) -> impl Iterator<Item = &Draft> {
     server.places.iter().filter_map(|place| match place {
         Place::Tool(draft) => Some(&**draft),
-        Place::Nameless(..) => None,
+        Place::Nameless => None,
     })
 }
 
@@ -366,20 +398,14 @@ fn open(server: &Server) -> Open {
 /// What a server's tools weigh as they are, and as they are listed.
 fn sizes(server: &Server) -> (Size, Size) {
     let (mut before, mut after) = (Size::default(), Size::default());
-    for place in &server.places {
-        match place {
-            Place::Nameless(_, size) => (before, after) = (before.plus(*size), after.plus(*size)),
-            Place::Tool(draft) if draft.tool.access == Access::Denied => {}
-            Place::Tool(draft) => {
-                before = before.plus(draft.real);
-                after = match (draft.tool.access, &draft.stub, &draft.tool.entry) {
-                    (_, _, None) => after,
-                    (Access::Eager, _, _) => after.plus(draft.real),
-                    (Access::Deferred, Some((_, size)), _) => after.plus(*size),
-                    (_, _, Some(entry)) => after.plus(size(entry)),
-                };
-            }
-        }
+    for draft in drafts(server).filter(|draft| draft.tool.access != Access::Denied) {
+        before = before.plus(draft.real);
+        after = match (draft.tool.access, &draft.stub, &draft.tool.entry) {
+            (_, _, None) => after,
+            (Access::Eager, _, _) => after.plus(draft.real),
+            (Access::Deferred, Some((_, size)), _) => after.plus(*size),
+            (_, _, Some(entry)) => after.plus(size(entry)),
+        };
     }
     (before, after)
 }
@@ -389,7 +415,7 @@ fn decision(server: &Server) -> Decision {
     let mut tools = Vec::new();
     for place in &server.places {
         let Place::Tool(draft) = place else {
-            tools.push(ToolDecision { tool: String::new(), access: Access::Eager, why: ToolWhy::Malformed });
+            tools.push(ToolDecision { tool: String::new(), access: Access::Denied, why: ToolWhy::Malformed });
             continue;
         };
         let (tool, access) = (draft.tool.name.clone(), draft.tool.access);
@@ -421,16 +447,9 @@ fn quarantined(tool: &Tool, shape: Shape, placeholder: &str) -> Option<Bytes> {
 }
 
 /// The list: our own tools, then the servers' in their order.
-fn listed(own: &[OwnTool], tools: &[Tool], nameless: &[(usize, Bytes)]) -> Bytes {
+fn listed(own: &[OwnTool], tools: &[Tool]) -> Bytes {
     let mut entries: Vec<&Bytes> = own.iter().map(|own| &own.entry).collect();
-    let mut nameless = nameless.iter().peekable();
-    for (index, tool) in tools.iter().enumerate() {
-        while let Some((_, bytes)) = nameless.next_if(|(before, _)| *before <= index) {
-            entries.push(bytes);
-        }
-        entries.extend(&tool.entry);
-    }
-    entries.extend(nameless.map(|(_, bytes)| bytes));
+    entries.extend(tools.iter().filter_map(|tool| tool.entry.as_ref()));
     let mut out = BytesMut::with_capacity(entries.iter().map(|entry| entry.len() + 1).sum::<usize>() + 2);
     out.extend_from_slice(b"[");
     for (index, entry) in entries.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Deferred tools through the relay: calls, loads, reveals, cuts.
 
-use super::super::Outcome;
 use super::super::port::Kind;
+use super::super::{Doing, Outcome};
 use super::{Rig, initialize, list, names, opening, text_of};
 use crate::surface::Settings;
 use serde_json::{Value, json};
@@ -53,8 +53,28 @@ fn a_deferred_call_is_coerced_and_runs_or_comes_back_with_the_schema() {
     rig.client(call(5, "wipe", json!({"count":1})));
     rig.answer(0, "tools/call", json!({"content":[]}));
     assert_eq!(rig.heard()[0]["id"], 5);
-    let outcomes: Vec<Outcome> = rig.called.iter().map(|called| called.outcome).collect();
+    let calls = rig.called.iter().filter(|called| called.work.doing == Doing::Call);
+    let outcomes: Vec<Outcome> = calls.map(|called| called.outcome).collect();
     assert_eq!(outcomes, [Outcome::Ok, Outcome::Refused, Outcome::Refused, Outcome::Ok]);
+    // Either refusal handed out a schema, which is a load like any other.
+    let loads: Vec<&str> = rig
+        .called
+        .iter()
+        .filter(|called| called.work.doing == Doing::Load && called.bytes_out > 300)
+        .map(|called| called.work.tool.as_str())
+        .collect();
+    assert_eq!(loads, ["read", "wipe"]);
+}
+
+#[test]
+fn a_load_that_loads_nothing_is_told_as_a_search() {
+    let mut rig = deferred(stubs());
+    rig.client(load(2, "nobody"));
+    rig.client(load(3, "wipe"));
+    let told: Vec<(Doing, Outcome)> =
+        rig.called.iter().map(|called| (called.work.doing, called.outcome)).collect();
+    assert_eq!(told[1], (Doing::Load, Outcome::Ok));
+    assert_eq!(told[0].0, Doing::Search);
 }
 
 #[test]

@@ -139,6 +139,15 @@ impl Rig {
         self.collect();
     }
 
+    /// A server ends as it is started, and again when it is started once more.
+    fn end_twice(&mut self, server: usize) {
+        self.end(server);
+        self.now += Duration::from_millis(200);
+        self.relay.tick(self.now);
+        self.collect();
+        self.end(server);
+    }
+
     /// Takes the request of this method that was sent to a server.
     fn take(&mut self, server: usize, method: &str) -> Value {
         let is_it = |(to, message): &(usize, Outbound)| {
@@ -277,23 +286,70 @@ fn a_known_server_is_not_started_before_it_is_needed() {
 fn a_server_that_cannot_start_is_named_and_tried_again() {
     let mut rig = Rig::new(&["s"], false, Arc::default());
     rig.client(initialize());
-    rig.end(0);
+    rig.end_twice(0);
     let heard = rig.heard();
     let instructions = heard[0]["result"]["instructions"].as_str().unwrap();
     assert!(instructions.contains("`s` is not available") && instructions.contains("oh"), "{instructions}");
     rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
     rig.client(list(1));
     assert_eq!(names(&rig.heard()[0]), [""; 0]);
-    assert_eq!(rig.relay.deadline(), Some(Duration::from_secs(1)));
-    rig.now = Duration::from_secs(1);
+    assert_eq!(rig.relay.deadline(), Some(rig.now + Duration::from_secs(1)));
+    rig.now += Duration::from_secs(1);
     rig.relay.tick(rig.now);
     rig.collect();
-    assert_eq!(rig.started.len(), 2);
+    assert_eq!(rig.started.len(), 3);
     rig.answer(0, "initialize", opening());
     rig.answer(0, "tools/list", json!({"tools":[tool("a")]}));
     assert_eq!(rig.heard(), [json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})]);
     rig.client(list(2));
     assert_eq!(names(&rig.heard()[0]), ["a"]);
+}
+
+#[test]
+fn a_server_that_ends_as_it_is_started_is_started_once_more_before_anybody_is_told() {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(initialize());
+    rig.end(0);
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    assert_eq!(rig.notes.len(), 1, "{:?}", rig.notes);
+    rig.now = rig.relay.deadline().unwrap();
+    rig.relay.tick(rig.now);
+    rig.collect();
+    assert_eq!(rig.answer(0, "initialize", opening())["id"], "i");
+    assert_eq!(rig.heard()[0]["result"], opening());
+    // What a client asked of a server that is known, and that ends before it could work on it, waits too.
+    let shelf: Arc<Memory> = Arc::default();
+    let mut rig = Rig::new(&["s"], false, Arc::clone(&shelf));
+    rig.open();
+    rig.answer(0, "initialize", opening());
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    rig.answer(0, "tools/list", json!({"tools":[tool("a")]}));
+    let mut rig = Rig::new(&["s"], false, shelf);
+    rig.open();
+    rig.heard();
+    rig.client(call(1, "a"));
+    rig.end(0);
+    assert_eq!(rig.heard(), [] as [Value; 0]);
+    rig.now = rig.relay.deadline().unwrap();
+    rig.relay.tick(rig.now);
+    rig.collect();
+    rig.answer(0, "initialize", opening());
+    rig.answer(0, "tools/call", json!({"content":[]}));
+    assert_eq!(rig.heard()[0]["id"], 1);
+}
+
+#[test]
+fn one_tool_without_a_name_does_not_spoil_the_list() {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.open();
+    rig.answer(0, "initialize", opening());
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    rig.heard();
+    rig.client(list(1));
+    rig.answer(0, "tools/list", json!({"tools":[tool("a"),{"title":"odd"},7,tool("b")]}));
+    assert_eq!(names(&rig.heard()[0]), ["a", "b"]);
+    let told = rig.notes.iter().filter(|note| note.contains("is left out")).count();
+    assert_eq!(told, 2, "{:?}", rig.notes);
 }
 
 #[test]
@@ -551,7 +607,7 @@ fn an_aggregate_names_who_failed_and_who_is_late() {
     rig.answer(0, "initialize", opening());
     rig.answer(0, "tools/list", json!({"tools":[tool("a")]}));
     assert_eq!(rig.heard(), [] as [Value; 0]);
-    rig.end(1);
+    rig.end_twice(1);
     let heard = rig.heard();
     let instructions = heard[0]["result"]["instructions"].as_str().unwrap();
     assert!(
@@ -590,6 +646,48 @@ fn prompts_of_an_aggregate_are_put_together_and_lead_back() {
     rig.client(json!({"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"y__p"}}));
     assert_eq!(rig.answer(1, "prompts/get", json!({"messages":[]}))["params"]["name"], "p");
     assert_eq!(rig.heard()[0]["id"], 2);
+}
+
+#[test]
+fn whose_a_prompt_or_a_resource_is_is_asked_where_it_is_not_known() {
+    let mut rig = Rig::new(&["x", "y"], true, Arc::default());
+    rig.open();
+    let mut said = opening();
+    said["capabilities"]["resources"] = json!({});
+    for server in [0, 1] {
+        rig.answer(server, "initialize", said.clone());
+        rig.answer(server, "tools/list", json!({"tools":[tool("a")]}));
+    }
+    rig.heard();
+    // Known from an earlier connection, and got without a list.
+    rig.client(json!({"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"y__p"}}));
+    rig.answer(0, "prompts/list", json!({"prompts":[]}));
+    rig.answer(1, "prompts/list", json!({"prompts":[{"name":"p"}]}));
+    assert_eq!(rig.answer(1, "prompts/get", json!({"messages":[]}))["params"]["name"], "p");
+    assert_eq!(rig.heard()[0]["id"], 1);
+    let read =
+        |id: u32, uri: &str| json!({"jsonrpc":"2.0","id":id,"method":"resources/read","params":{"uri":uri}});
+    rig.client(read(2, "y://1"));
+    rig.answer(0, "resources/list", json!({"resources":[{"uri":"x://1"}]}));
+    rig.answer(1, "resources/list", json!({"resources":[{"uri":"y://1"}]}));
+    rig.answer(1, "resources/read", json!({"contents":[]}));
+    assert_eq!(rig.heard()[0]["id"], 2);
+    // In no list, but in a template.
+    rig.client(read(3, "z://7"));
+    for method in ["resources/list", "resources/templates/list"] {
+        rig.answer(0, method, json!({"resources":[],"resourceTemplates":[{"uriTemplate":"z://{n}"}]}));
+        rig.answer(1, method, json!({"resources":[],"resourceTemplates":[]}));
+    }
+    rig.answer(0, "resources/read", json!({"contents":[]}));
+    assert_eq!(rig.heard()[0]["id"], 3);
+    // Nowhere: said once, after both.
+    rig.client(read(4, "q://7"));
+    for method in ["resources/list", "resources/templates/list"] {
+        rig.answer(0, method, json!({"resources":[],"resourceTemplates":[]}));
+        rig.answer(1, method, json!({"resources":[],"resourceTemplates":[]}));
+    }
+    let heard = rig.heard();
+    assert_eq!((heard.len(), &heard[0]["error"]["code"]), (1, &json!(-32602)), "{heard:?}");
 }
 
 #[test]
@@ -633,6 +731,9 @@ fn what_changed_behind_a_name_is_not_called_where_the_lock_is_to_be_trusted() {
         reason: "not here".to_owned(),
         line: 1,
     });
+    let marks = deadweight_lock::Marks { deny: Some("kept".to_owned()), ..Default::default() };
+    let secret = deadweight_lock::ToolEntry { marks, ..Default::default() };
+    lock.tools.insert(deadweight_lock::ToolKey::new("s", "secret"), secret);
     let world = |trust| World {
         specs: vec![ServerSpec::stdio("s", ["x"]).named("s")],
         labels: vec!["s".to_owned()],
@@ -667,6 +768,12 @@ fn what_changed_behind_a_name_is_not_called_where_the_lock_is_to_be_trusted() {
         // Nor does what the server does not list get around it.
         rig.client(call(3, "hidden"));
         assert_eq!(rig.heard().iter().any(|message| message["result"]["isError"] == true), !runs);
+        rig.client(call(4, "secret"));
+        assert_eq!(
+            rig.heard()[0]["result"]["isError"],
+            true,
+            "denied by its name, though it was never listed"
+        );
         if !runs {
             let held = heard.iter().find(|message| message["id"] == 1).unwrap();
             assert_eq!(held["result"]["isError"], true, "{held}");
