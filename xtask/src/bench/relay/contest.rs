@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::super::measure::median;
 use super::super::verdict;
-use super::Programs;
 use super::wire::Wire;
+use super::{Bars, Programs};
 use crate::{Context, Result, print};
 
 /// Rounds in which everybody has its turn.
@@ -239,25 +239,21 @@ fn bars(costs: &[Cost], base: &Cost) -> bool {
         costs.get(index).copied().unwrap_or_default()
     };
     let relay = of(Who::ByteRelay).p50 - base.p50;
-    let mut held = true;
-    let mut bar = |words: String, holds: bool| {
-        print(format_args!("  {words}: {}", verdict(holds)));
-        held &= holds;
-    };
+    let mut bars = Bars::new();
     for (who, name) in [(Who::Eager, "eager"), (Who::Stubs, "stubs")] {
         let own = of(who);
         let added = own.p50 - base.p50;
-        bar(format!("{name}: at the middle at most {P50} ms"), added <= P50);
-        bar(format!("{name}: at the 99th percentile at most {P99} ms"), own.p99 - base.p99 <= P99);
+        bars.hold(format_args!("{name}: at the middle at most {P50} ms"), added <= P50);
+        bars.hold(format_args!("{name}: at the 99th percentile at most {P99} ms"), own.p99 - base.p99 <= P99);
         let ratio = added / relay;
-        bar(format!("{name}: {ratio:.2} times the byte relay, at most {RATIO}"), ratio <= RATIO);
+        bars.hold(format_args!("{name}: {ratio:.2} times the byte relay, at most {RATIO}"), ratio <= RATIO);
         for (other, other_name) in [(Who::FastMcp, "FastMCP"), (Who::Compressor, "mcp-compressor")] {
             let other = of(other);
             let ahead = added < other.p50 - base.p50 && own.cpu <= other.cpu && own.memory < other.memory;
-            bar(format!("{name}: ahead of {other_name} in time, processor and memory"), ahead);
+            bars.hold(format_args!("{name}: ahead of {other_name} in time, processor and memory"), ahead);
         }
     }
-    held
+    bars.held
 }
 
 /// A hundred thousand calls on one connection.

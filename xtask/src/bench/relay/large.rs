@@ -8,9 +8,9 @@ use deadweight_testkit::processes;
 use deadweight_testkit::scripted_mcp::{Generate, Page, Script};
 use serde_json::json;
 
-use super::super::{millis, verdict};
-use super::Programs;
+use super::super::millis;
 use super::wire::Wire;
+use super::{Bars, Programs};
 use crate::{Context, Result, print};
 
 const TOOLS: usize = 10_000;
@@ -73,25 +73,27 @@ pub(super) fn run(programs: &Programs) -> Result<bool> {
     print(format_args!(
         "{TOOLS} tools with descriptions of {DESCRIPTION} bytes, {ASKED} requests each, from outside"
     ));
-    let mut held = true;
-    let mut bar = |words: String, holds: bool| {
-        print(format_args!("  {words}: {}", verdict(holds)));
-        held &= holds;
-    };
-    bar(
-        format!("first search, with the index made for it: {indexed:.0} ms, under {INDEXED:.0}"),
+    let mut bars = Bars::new();
+    bars.hold(
+        format_args!("first search, with the index made for it: {indexed:.0} ms, under {INDEXED:.0}"),
         indexed < INDEXED,
     );
-    bar(format!("a search, 99th percentile: {searched:.2} ms, under {SEARCHED}"), searched < SEARCHED);
-    bar(format!("a list of stubs, 99th percentile: {listed:.2} ms, under {LISTED}"), listed < LISTED);
+    bars.hold(
+        format_args!("a search, 99th percentile: {searched:.2} ms, under {SEARCHED}"),
+        searched < SEARCHED,
+    );
+    bars.hold(
+        format_args!("a list of stubs, 99th percentile: {listed:.2} ms, under {LISTED}"),
+        listed < LISTED,
+    );
     let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    bar(
-        format!(
+    bars.hold(
+        format_args!(
             "memory at most: {:.1} MB with search, {:.1} MB with stubs, under 80",
             megabytes(memory),
             megabytes(stubs_memory)
         ),
         memory.max(stubs_memory) < MEMORY,
     );
-    Ok(held)
+    Ok(bars.held)
 }

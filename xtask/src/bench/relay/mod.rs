@@ -11,12 +11,28 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::shell::{self, cargo, command};
-use crate::{Result, place, provision};
+use crate::{Result, place, print, provision};
 
-use super::release;
+use super::{release, verdict};
 
 /// The other proxies, as PyPI has them.
 const OTHERS: [&str; 2] = ["fastmcp==4.2.3", "mcp-compressor==0.38.2"];
+
+/// Bars, printed as something is held against them.
+struct Bars {
+    held: bool,
+}
+
+impl Bars {
+    const fn new() -> Self {
+        Self { held: true }
+    }
+
+    fn hold(&mut self, words: std::fmt::Arguments<'_>, holds: bool) {
+        print(format_args!("  {words}: {}", verdict(holds)));
+        self.held &= holds;
+    }
+}
 
 /// The programs of a run.
 struct Programs {
