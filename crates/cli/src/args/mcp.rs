@@ -39,6 +39,11 @@ pub(crate) struct Mcp {
     )]
     pub(crate) token: Option<String>,
 
+    /// With --http: end a session and its servers after so many minutes without use
+    #[arg(long, value_name = "MINUTES", default_value = "10", requires = "http", help_heading = "Serving")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) idle: u32,
+
     /// Which calls run before the tool's schema was loaded, if their arguments are valid
     #[arg(long, value_name = "WHICH", value_enum, help_heading = "Serving")]
     pub(crate) optimistic: Option<OptimisticArg>,
@@ -128,6 +133,10 @@ pub(crate) struct Listing {
 
     /// Leave servers alone whose descriptions and schemas have no more bytes (default 4096)
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, help_heading = "Listing")]
+    #[arg(
+        long_help = "Leave servers alone whose descriptions and schemas have no more bytes (default 4096). The servers of \
+        --config share one budget, the smallest first, since they share one list; 0 defers whatever is larger than its stub"
+    )]
     pub(crate) schema_budget: Option<u64>,
 
     /// The lock whose policy and reviewed definitions count (default deadweight.lock, where there is one)

@@ -11,7 +11,7 @@ use crate::commands::mcp::status::{Recorded, Status};
 use crate::settings::Screen;
 use crate::settings::proxy::Proxy;
 use deadweight_footprint::catalogue::{Change, Saving};
-use deadweight_mcp::surface::{Access, Client, ToolDecision};
+use deadweight_mcp::surface::{Access, Choice, Client, ToolDecision};
 use deadweight_store::{Listing, Totals, Usage};
 use std::collections::BTreeMap;
 
@@ -49,6 +49,9 @@ pub(crate) fn explain(lists: &[List], proxy: &Proxy, client: &Client, screen: Sc
     if quiet {
         return out;
     }
+    if !lists.is_empty() {
+        out.push_str(&sentence(&how_it_may_differ(lists, client), screen));
+    }
     for (name, value, from) in &proxy.told {
         out.push_str(&sentence(&format!("setting {name} = {} ({from})", short(value)), screen));
     }
@@ -57,6 +60,28 @@ pub(crate) fn explain(lists: &[List], proxy: &Proxy, client: &Client, screen: Sc
         out.push('\n');
     }
     out
+}
+
+/// What is listed in the end may be otherwise: for clients that leave schemas out by themselves, and where it was decided
+/// before.
+fn how_it_may_differ(lists: &[List], client: &Client) -> String {
+    let deferring: Vec<&str> = deadweight_profiles::ALL
+        .iter()
+        .filter(|profile| profile.defers.is_some_and(|fact| fact.value))
+        .map(|profile| profile.name)
+        .collect();
+    let by_default = lists.iter().any(|list| list.surface.settings().surface == Choice::Auto);
+    let mut text = String::new();
+    if by_default && client.name.is_empty() && !deferring.is_empty() {
+        text.push_str(&format!(
+            "Not so for {}: they leave schemas out by themselves, and get every definition as it is (see --client). ",
+            deferring.join(", ")
+        ));
+    }
+    text.push_str(
+        "Decided anew, from the lists as they are now; what a client is served already stays: deadweight mcp status.",
+    );
+    text
 }
 
 fn headline(list: &List, client: &Client) -> String {

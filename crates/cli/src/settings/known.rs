@@ -112,8 +112,8 @@ pub(super) const KNOWN: [Known; 20] = [
         in_project: InProject::Anything,
         takes: "a number of bytes",
         default: "4096",
-        meaning: "descriptions and schemas of a server up to this size stay as they are; 0 defers whatever is larger \
-                  than its stub",
+        meaning: "descriptions and schemas of a server up to this size stay as they are (the servers of one aggregate share \
+                  it, the smallest first); 0 defers whatever is larger than its stub",
     },
     Known {
         key: Key::Optimistic,

@@ -3,6 +3,7 @@
 use super::file;
 use super::memory;
 use super::recognise::{Hints, TargetKind, recognise};
+use super::wrapped::{Behind, behind};
 use crate::exit::{Exit, Trouble};
 use deadweight_footprint::catalogue::Server;
 use deadweight_footprint::memory::Memory;
@@ -12,7 +13,7 @@ use deadweight_wire::Dialect;
 use deadweight_wire::definition::listed;
 use deadweight_wire::json::Parser;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A captured request body.
 #[derive(Debug, Clone)]
@@ -43,6 +44,8 @@ pub(crate) struct Loaded {
     pub(crate) warnings: Vec<String>,
     /// For `--verbose`: what each file was taken for.
     pub(crate) notes: Vec<String>,
+    /// The configs that were read, so that one that names itself is read once.
+    configs: Vec<PathBuf>,
 }
 
 impl Loaded {
@@ -96,14 +99,23 @@ impl Loaded {
             TargetKind::Request(dialect) => {
                 self.bodies.push(Body { label: file::shown(path), dialect, bytes })
             }
-            TargetKind::Config => self.config(path, &bytes, name)?,
+            TargetKind::Config => self.config(path, &bytes, name, None)?,
         }
         Ok(())
     }
 
     /// Takes the servers of a config: those that can be asked, those that cannot, and a word about those that
     /// are switched off.
-    fn config(&mut self, path: &Path, bytes: &[u8], name: Option<&str>) -> Result<(), Trouble> {
+    ///
+    /// `only`: the one server of it that is wanted, and the label it goes by.
+    fn config(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+        name: Option<&str>,
+        only: Option<(&str, &str)>,
+    ) -> Result<(), Trouble> {
+        self.configs.extend(path.canonicalize());
         let shown = file::shown(path);
         let context = Context { env: &process_env, workspace: None };
         let named = if file::is_stdin(path) { Path::new("standard input") } else { path };
@@ -115,19 +127,48 @@ impl Loaded {
                 .attempt("leave out --name: a config's servers are labelled by their keys"));
         }
         let mut off = 0;
+        let mut through = Vec::new();
         let all = config.servers.len();
+        if let Some((only, _)) = only
+            && !config.servers.iter().any(|configured| configured.label == only)
+        {
+            return Err(Trouble::usage(format!("the config has no server `{only}`"))
+                .at("target", shown)
+                .attempt("correct the --server of the entry that serves it"));
+        }
         let mut named: HashMap<String, usize> = HashMap::new();
         config.servers.iter().for_each(|configured| *named.entry(configured.label.clone()).or_default() += 1);
         for configured in config.servers {
             // One label in two projects is two servers.
             let twice = named.get(&configured.label).is_some_and(|&times| times > 1);
-            let label = match (name, configured.project) {
+            if only.is_some_and(|(only, _)| configured.label != only) {
+                continue;
+            }
+            let label = match (name.or(only.map(|(_, label)| label)), configured.project) {
                 (Some(name), _) => name.to_owned(),
                 (None, Some(project)) if twice => format!("{} ({project})", configured.label),
                 (None, _) => configured.label,
             };
             match configured.server {
-                config::Server::Ready(spec) => self.specs.push(spec.named(label)),
+                config::Server::Ready(spec) => {
+                    let spec = spec.named(label.as_str());
+                    let Some(behind) = behind(&spec) else {
+                        self.specs.push(spec);
+                        continue;
+                    };
+                    if let Behind::Config { file, .. } = &behind
+                        && file.canonicalize().is_ok_and(|file| self.configs.contains(&file))
+                    {
+                        self.warnings
+                            .push(format!("`{label}` serves the config that it stands in, and is left out"));
+                        continue;
+                    }
+                    through.push(format!("`{label}`"));
+                    match behind {
+                        Behind::Server(spec) => self.specs.push(*spec),
+                        Behind::Config { file, server } => self.nested(&file, &label, server.as_deref()),
+                    }
+                }
                 config::Server::Faulty(error) => {
                     self.failed.push(Failed { label, trouble: Trouble::from(error.explain()) });
                 }
@@ -138,6 +179,16 @@ impl Loaded {
                         .push(format!("`{label}` is switched off ({shown}, line {line}) and is not asked"));
                 }
             }
+        }
+        if !through.is_empty() {
+            let (stand, meant) = match through.len() {
+                1 => ("stands", "the server there is meant"),
+                _ => ("stand", "the servers there are meant"),
+            };
+            self.warnings.push(format!(
+                "{} {stand} behind `deadweight mcp`: {meant}; what the proxy lists: deadweight mcp --explain",
+                through.join(", ")
+            ));
         }
         if all == off {
             let what = if all == 0 {
@@ -150,5 +201,19 @@ impl Loaded {
                 .attempt("name a config with servers, or put the command of one after `--`"));
         }
         Ok(())
+    }
+
+    /// Takes the servers of a config that an entry of another one serves.
+    fn nested(&mut self, file: &Path, label: &str, server: Option<&str>) {
+        if file.canonicalize().is_ok_and(|file| self.configs.contains(&file)) {
+            return self
+                .warnings
+                .push(format!("`{label}` serves the config that it stands in, and is left out"));
+        }
+        let only = server.map(|server| (server, label));
+        let read = file::read(file).and_then(|bytes| self.config(file, &bytes, None, only));
+        if let Err(trouble) = read {
+            self.failed.push(Failed { label: label.to_owned(), trouble });
+        }
     }
 }

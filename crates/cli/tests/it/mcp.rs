@@ -122,6 +122,39 @@ fn servers_of_the_projects_config_stand_each_alone() {
 }
 
 #[test]
+fn what_stands_behind_the_proxy_is_what_is_meant() {
+    let script = Script::named("house").tool("open_door");
+    let sandbox = |config: Value| {
+        let many = json!({ "mcpServers": { "shed": { "command": server(), "args": ["@house.json"] } } });
+        let config = json!({ "mcpServers": config }).to_string();
+        Sandbox::new()
+            .script("house.json", &script)
+            .file("many.json", many.to_string())
+            .file(".mcp.json", config)
+    };
+    let bare = sandbox(json!({
+        "house": { "command": server(), "args": ["@house.json"] },
+        "shed": { "command": server(), "args": ["@house.json"] },
+    }));
+    let wrapped = sandbox(json!({
+        "house": { "command": "deadweight", "args": ["mcp", "--name", "house", "--", server(), "@house.json"] },
+        "many": { "command": "deadweight", "args": ["mcp", "--config", "many.json"] },
+    }));
+    for call in [&["mcp", "--explain", "--json"][..], &["footprint", "--json"]] {
+        let (expected, found) = (bare.run(call), wrapped.run(call));
+        assert_eq!(json_of(&expected), json_of(&found), "{call:?}");
+        assert!(found.contains("`house`, `many` stand behind `deadweight mcp`"), "{found}");
+    }
+    assert!(!wrapped.path().join("deadweight").exists(), "nothing is recorded");
+    let round = sandbox(json!({
+        "all": { "command": "deadweight", "args": ["mcp", "--config", ".mcp.json"] },
+        "house": { "command": server(), "args": ["@house.json"] },
+    }));
+    let told = round.run(&["mcp", "--explain"]);
+    assert!(told.contains("`all` serves the config that it stands in"), "{told}");
+}
+
+#[test]
 fn a_ranking_and_its_reasons() {
     let sandbox = Sandbox::new().file("house.json", TOOLS);
     let search = |query: &'static str| sandbox.run(&["mcp", "search", query, "--config", "house.json"]);
@@ -361,7 +394,7 @@ fn a_config_that_names_its_own_proxy_does_not_start_itself_for_ever() {
     let answers =
         conversation(&sandbox, &["mcp", "--config", "servers.json"], &talk(&[first, second, list]), 2);
     let text = json!(answers).to_string();
-    assert!(text.contains("a config of their own") && text.contains("house__open_door"), "{text}");
+    assert!(text.contains("house__open_door") && !text.contains("not available"), "{text}");
 }
 
 #[test]

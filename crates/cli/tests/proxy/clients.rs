@@ -151,6 +151,15 @@ fn a_proxy_that_is_killed_leaves_no_server_that_reads_its_input() {
 
 #[test]
 fn a_client_that_reads_nothing_does_not_keep_the_proxy_from_ending() {
+    deaf(drop);
+}
+
+#[test]
+fn nor_does_one_that_keeps_its_end_of_the_output_open() {
+    deaf(std::mem::forget);
+}
+
+fn deaf(end: impl FnOnce(std::io::PipeReader)) {
     let mut script = script("deaf").tool("big").on("tools/call:big", [Act::AnswerText(1 << 20)]);
     script.linger = true;
     let home = crate::case::home();
@@ -177,7 +186,7 @@ fn a_client_that_reads_nothing_does_not_keep_the_proxy_from_ending() {
     }
     std::thread::sleep(Duration::from_millis(500));
     drop(input);
-    drop(reader);
+    end(reader);
     let until = std::time::Instant::now() + PATIENCE;
     while child.try_wait().unwrap().is_none() {
         assert!(std::time::Instant::now() < until, "it goes on running");

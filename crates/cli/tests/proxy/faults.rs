@@ -44,6 +44,22 @@ fn a_server_that_cannot_be_started_is_told_with_its_name() {
 }
 
 #[test]
+fn a_server_that_cannot_be_started_is_told_to_whoever_only_tries_it() {
+    let home = crate::case::home();
+    let run = |command: &[&str]| {
+        let flags = [&["--"], command].concat();
+        let mut proxy = crate::case::proxy(home.path(), &flags);
+        let output = proxy.stdin(std::process::Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, told) = run(&["no-such-program-anywhere"]);
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("no-such-program-anywhere"), "{told}");
+    assert_eq!(run(&["/etc"]).0, Some(3));
+    assert_eq!(run(&["sh", "-c", "true"]), (Some(0), String::new()));
+}
+
+#[test]
 fn calls_under_way_end_with_an_error_when_the_server_dies_and_it_is_started_again() {
     let home = crate::case::home();
     let died = home.path().join("died").display().to_string();

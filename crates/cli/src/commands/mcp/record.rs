@@ -8,8 +8,11 @@ use deadweight_mcp::{Called, Doing, Outcome};
 use deadweight_store::{self as store, Kind, Listing, Names, Place, Recorder, Shown};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// How long calls are gathered before the ledger's thread is woken for them: woken at every call, it would take its time on
+/// the way of each.
+const GATHERED: Duration = Duration::from_millis(100);
 /// How long the ledger may take to write its last lines.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
@@ -18,6 +21,8 @@ pub(super) struct Record {
     recorder: Option<Arc<Recorder>>,
     session: String,
     entry: String,
+    /// Calls on their way to the ledger.
+    waiting: Arc<Mutex<Vec<store::Call>>>,
     /// Lists that are being priced, apart from what is served meanwhile.
     pricing: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -36,15 +41,25 @@ impl Record {
             recorder,
             session: format!("{:x}-{:x}", std::process::id(), now_ms()),
             entry: entry.to_owned(),
+            waiting: Arc::default(),
             pricing: Mutex::default(),
         }
     }
 
     /// A call is over.
     pub(super) fn called(&self, called: Called) {
-        if let Some(recorder) = &self.recorder {
-            recorder.record(line(called, &self.session));
+        let Some(recorder) = &self.recorder else { return };
+        let mut waiting = held(&self.waiting);
+        waiting.push(line(called, &self.session));
+        if waiting.len() > 1 {
+            return;
         }
+        drop(waiting);
+        let (recorder, waiting) = (Arc::clone(recorder), Arc::clone(&self.waiting));
+        tokio::spawn(async move {
+            tokio::time::sleep(GATHERED).await;
+            hand_on(&recorder, &waiting);
+        });
     }
 
     /// It was decided what a client is listed.
@@ -53,6 +68,9 @@ impl Record {
         let (surface, entry) = (Arc::clone(surface), self.entry.clone());
         recorder.names(names(&surface, &entry));
         let pricing = std::thread::Builder::new().name("pricing".to_owned()).spawn(move || {
+            // It has time; what is served meanwhile has not. On Linux this is about the thread, elsewhere about all of them.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::nice(10);
             rows(&surface, &entry).into_iter().for_each(|row| recorder.listed(row));
         });
         let mut all = self.pricing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,15 +82,26 @@ impl Record {
     pub(super) fn end(&self) {
         let Some(recorder) = &self.recorder else { return };
         let pricing = std::mem::take(&mut *self.pricing.lock().unwrap_or_else(PoisonError::into_inner));
-        for one in pricing {
-            let _ = one.join();
+        let until = Instant::now() + LAST_LINES;
+        while pricing.iter().any(|one| !one.is_finished()) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
         }
+        hand_on(recorder, &self.waiting);
         recorder.flush(LAST_LINES);
         let dropped = recorder.recorded().dropped;
         if dropped > 0 {
             exit::warn(&format!("{dropped} lines of the ledger were not written"));
         }
     }
+}
+
+fn held(waiting: &Mutex<Vec<store::Call>>) -> std::sync::MutexGuard<'_, Vec<store::Call>> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives the ledger what waits for it.
+fn hand_on(recorder: &Recorder, waiting: &Mutex<Vec<store::Call>>) {
+    std::mem::take(&mut *held(waiting)).into_iter().for_each(|call| recorder.record(call));
 }
 
 /// What the ledger has of a call.

@@ -12,7 +12,7 @@ use deadweight_lock::Lock;
 use deadweight_mcp::config::process_env;
 use deadweight_mcp::surface::{Meaning, Settings, Trust};
 use deadweight_mcp::{
-    HttpError, HttpSettings, Options, Serve, ServerSpec, Text, Transport, serve_http, serve_stdio,
+    HttpError, HttpSettings, Options, Serve, ServerSpec, Text, Transport, serve_http, serve_stdio, startable,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -187,10 +187,13 @@ fn serve(
             }
             served = carry(serve, args, proxy) => served.map(|()| None),
         }
-    })?;
+    });
+    // A thread that still reads or writes a standard stream is not waited for.
+    runtime.shutdown_background();
+    let ended = ended?;
     record.end();
     match ended {
-        // As a shell reports it. The thread that may still read standard input is not waited for.
+        // As a shell reports it.
         Some(signal) => std::process::exit(128 + signal),
         None => Ok(Exit::Done),
     }
@@ -199,12 +202,22 @@ fn serve(
 /// Serves until the client's input ends, or for ever.
 async fn carry(serve: Serve, args: &Mcp, proxy: &Proxy) -> Result<(), Trouble> {
     let Some(address) = args.http else {
-        return serve_stdio(serve).await.map_err(|error| {
+        // Who is served by nobody wants to know whether it would work.
+        let only = match serve.specs.as_slice() {
+            [only] => Some(only.clone()),
+            _ => None,
+        };
+        let heard = serve_stdio(serve).await.map_err(|error| {
             Trouble::unmeasured("the standard streams cannot be used")
                 .at("system", crate::target::file::system(&error))
-        });
+        })?;
+        return match only.filter(|_| !heard).map(|only| startable(&only)) {
+            Some(Err(error)) => Err(Trouble::from(error.explain())),
+            _ => Ok(()),
+        };
     };
-    let http = HttpSettings { token: proxy.token.clone(), ..HttpSettings::at(address) };
+    let idle = Duration::from_secs(u64::from(args.idle) * 60);
+    let http = HttpSettings { token: proxy.token.clone(), idle, ..HttpSettings::at(address) };
     let quiet = args.global.quiet;
     let on_ready = |address| {
         if !quiet {
