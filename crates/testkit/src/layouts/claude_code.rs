@@ -32,11 +32,11 @@ fn system(size: Size) -> Value {
         { "type": "text", "text": "x-anthropic-billing-header: cc_version=2.1.332; cch=0a1b2;" },
         {
             "type": "text", "text": "You are an agent for tests.",
-            "cache_control": { "type": "ephemeral" },
+            "cache_control": { "type": "ephemeral", "ttl": "1h" },
         },
         {
             "type": "text", "text": prose(13, size.text),
-            "cache_control": { "type": "ephemeral", "ttl": "1h" },
+            "cache_control": { "type": "ephemeral" },
         },
     ])
 }
@@ -95,7 +95,7 @@ fn wire(turns: Turns) -> Vec<Value> {
 
 fn request(messages: Vec<Value>, system: Value, tools: Vec<Value>) -> String {
     json!({
-        "model": "claude-opus-4-6",
+        "model": "claude-opus-4-8",
         "messages": messages,
         "system": system,
         "tools": tools,

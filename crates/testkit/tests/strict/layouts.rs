@@ -7,10 +7,6 @@ use deadweight_testkit::strict::{Judge, Request, Rule, Verdict};
 
 /// Layouts that a provider who has seen nothing yet refuses, and why.
 const REFUSED: &[(&str, Rule)] = &[
-    // Its marks stand the wrong way round: five minutes, then an hour.
-    ("claude_code", Rule::TtlOrder),
-    // A message of the system on a model that is not documented to take it.
-    ("claude_code_tool_search", Rule::SystemRole),
     // Signatures that nobody made.
     ("thinking_anthropic", Rule::ForgedSignature),
     ("gemini_cli", Rule::GeminiForged),
