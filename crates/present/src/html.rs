@@ -4,7 +4,8 @@ use crate::harmless::{cut_middle, harmless, short};
 use crate::treemap::Rect;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-const CSS: &str = include_str!("page.css");
+/// The colours and shapes that all pages share.
+pub const CSS: &str = include_str!("page.css");
 
 /// A whole page.
 pub fn page(title: &str, sections: &[Markup]) -> String {
