@@ -8,6 +8,7 @@
 //! - [`metrics`]: the counters for Prometheus.
 //! - [`otlp`]: the same, told to an OpenTelemetry collector.
 //! - [`watching`]: all that looks at what passes, put together.
+//! - [`own`]: what the gateway answers itself.
 //! - [`pages`]: the dashboard on the ledger, and the same figures as JSON.
 //! - [`provider`]: the providers, and what is known of their addresses.
 //! - [`relay`]: the reverse proxy.
@@ -18,6 +19,7 @@ pub mod live;
 pub mod measure;
 pub mod metrics;
 pub mod otlp;
+pub mod own;
 pub mod pages;
 pub mod provider;
 pub mod relay;

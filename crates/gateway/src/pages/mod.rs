@@ -107,6 +107,11 @@ impl Reply {
     }
 }
 
+/// The session that a query names.
+pub(crate) fn named_session(query: &str) -> Option<String> {
+    Query::parse(query).text("session")
+}
+
 fn now_ms() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
@@ -124,6 +129,12 @@ impl Dashboard {
     #[must_use]
     pub fn with_book(self, book: Arc<Book>) -> Self {
         Self { book: Some(book), ..self }
+    }
+
+    /// The same under another address.
+    #[must_use]
+    pub fn with_address(self, address: String) -> Self {
+        Self { address, ..self }
     }
 
     /// The same with another clock, in milliseconds since 1970.
