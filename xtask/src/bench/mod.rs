@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: how fast, as ratios taken in one run.
 
 mod gate;
+mod gateway;
 mod measure;
 mod pricing;
 mod relay;
@@ -41,6 +42,8 @@ enum Bench {
     Servers,
     /// The lazy proxy: what it adds to a call, beside a byte relay and two other proxies; 10,000 tools; 100,000 calls
     Relay,
+    /// The gateway under a paced load, beside a bare relay and other gateways; what it holds
+    Gateway,
     /// How well and how fast tools are found, by words and with a model: recall on public sets of requests, abstention,
     /// 10,000 tools
     Search,
@@ -66,6 +69,7 @@ pub fn run(arguments: &Arguments) -> Result {
             Bench::Gate => gate::run(),
             Bench::Servers => servers::run(),
             Bench::Relay => relay::run(),
+            Bench::Gateway => gateway::run(),
         };
         let name = bench.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         if !held.context(format_args!("bench {name}"))? {
