@@ -5,6 +5,7 @@ use super::frame::{Frame, replaced};
 use super::port::Id;
 use super::{Doing, Held, Outcome, Phase, Purpose, Relay, Work, wording};
 use crate::listing::Era;
+use crate::spec::Transport;
 use crate::surface::{Access, Own, Prepared, Surface, Target, ToolIx, Trust};
 use bytes::Bytes;
 use deadweight_lock::{NameRule, PolicyKind, ToolKey};
@@ -123,7 +124,7 @@ impl Relay {
                 let answer = surface.load(&arguments);
                 loads = answer.tools.clone();
                 for tool in answer.tools.iter().filter_map(|tool| surface.tool(*tool)) {
-                    self.loaded.insert((tool.shown.clone(), tool.definition.clone()));
+                    self.loaded.insert(tool.shown.clone(), tool.definition.clone());
                 }
                 waits = self.reveal(
                     id,
@@ -186,8 +187,7 @@ impl Relay {
     fn call_tool(&mut self, id: &Id, surface: &Surface, index: ToolIx, sent: Sent<'_>) {
         let modern = self.client.era == Some(Era::Modern);
         let Some(tool) = surface.tool(index) else { return };
-        let shown = (tool.shown.clone(), tool.definition.clone());
-        let loaded = self.loaded.contains(&shown);
+        let loaded = self.loaded.get(&tool.shown).is_some_and(|shown| *shown == tool.definition);
         let work = Work {
             doing: Doing::Call,
             shape: surface.shape(),
@@ -207,7 +207,7 @@ impl Relay {
                     return self.run(id, surface, Some(index), sent, Some(work));
                 }
                 Prepared::Answer { result } => {
-                    self.loaded.insert(shown);
+                    self.loaded.insert(tool.shown.clone(), tool.definition.clone());
                     // It carries the definition, as a load does, and costs the client as much.
                     let load = Work { doing: Doing::Load, loaded: true, ..work.clone() };
                     self.called(load, self.now, tool.full.len(), Outcome::Ok);
@@ -243,13 +243,16 @@ impl Relay {
         }
         // A client over HTTP that was shown the schema sets its headers itself, and the server holds them against the body.
         let left_to_us = !self.world.over_http || tool.is_some_and(|tool| tool.access == Access::Deferred);
-        if let Some(index) = index.filter(|_| left_to_us) {
-            for (key, value) in surface.headers(index, arguments.as_deref()) {
-                headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&key));
-                headers.push((key, value));
+        // A process has no headers.
+        if !matches!(self.world.specs[server].transport, Transport::Stdio { .. }) {
+            if let Some(index) = index.filter(|_| left_to_us) {
+                for (key, value) in surface.headers(index, arguments.as_deref()) {
+                    headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&key));
+                    headers.push((key, value));
+                }
             }
+            add_name(&mut headers, Some(own_name));
         }
-        add_name(&mut headers, Some(own_name));
         let mut message = self.outbound(server, bytes, frame.kind().clone());
         message.headers = headers;
         let purpose = work.map_or(Purpose::Plain, Purpose::Tool);

@@ -12,6 +12,7 @@ pub(crate) struct Frame {
     bytes: Bytes,
     kind: Kind,
     error: bool,
+    tool_error: bool,
     params: Option<Range<usize>>,
     result: Option<Range<usize>>,
     name: Option<String>,
@@ -117,6 +118,8 @@ impl Frame {
         }
         Ok(Self {
             error: error.is_some(),
+            tool_error: result.and_then(|result: Value<'_, '_>| result.get("isError")?.as_bool())
+                == Some(true),
             params: params.map(at),
             result: result.map(at),
             named_in_ref: name.is_none(),
@@ -153,6 +156,11 @@ impl Frame {
     /// Whether it is an answer that holds an error.
     pub(crate) const fn is_error(&self) -> bool {
         self.error
+    }
+
+    /// Whether it is an answer whose result says that a tool went wrong.
+    pub(crate) const fn is_tool_error(&self) -> bool {
+        self.tool_error
     }
 
     /// Whether it carries the protocol version that every request of 2026-07-28 has.

@@ -336,7 +336,7 @@ impl Relay {
             }
         }
         // A tool that changed has not been shown.
-        self.loaded.retain(|(name, definition)| {
+        self.loaded.retain(|name, definition| {
             let Some(Target::Tool(tool)) = surface.resolve(name) else { return false };
             surface.tool(tool).is_some_and(|tool| tool.definition == *definition)
         });

@@ -242,8 +242,8 @@ pub(crate) struct Relay {
     outdated: bool,
     /// Whether a warning about the surface was told.
     warned: HashSet<String>,
-    /// Tools whose schemas the client has been shown, by the name it knows and the definition.
-    loaded: HashSet<(String, Bytes)>,
+    /// Tools whose schemas the client has been shown: the name it knows, and the definition that it was shown.
+    loaded: HashMap<String, Bytes>,
     calls: HashMap<Key, Call>,
     /// Which of the client's requests a progress token stands for.
     tokens: HashMap<Key, Id>,
@@ -290,7 +290,7 @@ impl Relay {
             revealing: Vec::new(),
             outdated: true,
             warned: HashSet::new(),
-            loaded: HashSet::new(),
+            loaded: HashMap::new(),
             calls: HashMap::new(),
             tokens: HashMap::new(),
             asks: HashMap::new(),

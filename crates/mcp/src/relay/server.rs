@@ -91,9 +91,7 @@ impl Relay {
                 let result = frame.result().filter(|_| !frame.is_error());
                 let outcome = match &result {
                     None => Outcome::RpcError,
-                    Some(result) if wording::member(result, &["isError"]).as_deref() == Some(b"true") => {
-                        Outcome::ToolError
-                    }
+                    Some(_) if frame.is_tool_error() => Outcome::ToolError,
                     Some(_) => Outcome::Ok,
                 };
                 if let Some(cut) = result.and_then(|result| self.cut(&result, server, &work.tool)) {
