@@ -54,6 +54,14 @@ pub(crate) struct Gateway {
     #[arg(long, value_name = "ORIGIN", help_heading = "Who may ask")]
     pub(crate) allow_origin: Vec<String>,
 
+    /// Where requests are recorded: a SQLite file, or `off`
+    #[arg(long, value_name = "URL", help_heading = "Ledger")]
+    pub(crate) ledger: Option<String>,
+
+    /// How many days the ledger keeps what it records; 0 for ever [default: 90]
+    #[arg(long, value_name = "DAYS", help_heading = "Ledger")]
+    pub(crate) retention: Option<u32>,
+
     /// The form of the log on stderr
     #[arg(long, value_name = "FORM", value_enum, default_value_t = LogForm::Text, help_heading = "Report")]
     pub(crate) log: LogForm,
@@ -84,6 +92,8 @@ impl Gateway {
         flags.tell(Key::Drain, self.drain.map(|seconds| seconds.to_string()));
         flags.tell(Key::GatewayToken, self.token.clone());
         flags.tell(Key::HoldKeys, self.hold_keys.then(|| "1".to_owned()));
+        flags.tell(Key::GatewayLedger, self.ledger.clone());
+        flags.tell(Key::Retention, self.retention.map(|days| days.to_string()));
         let list = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
         flags.tell(Key::AllowHost, list(&self.allow_host));
         flags.tell(Key::AllowOrigin, list(&self.allow_origin));
@@ -110,8 +120,8 @@ Whose a request is, in this order:
 What is not certain, or says two things, is answered 421 and sent nowhere.
 
 Keys pass through, and are neither stored nor shown. Bodies pass byte for
-byte; nothing is retried, no redirect is followed. Of what passes no text is
-stored.
+byte; nothing is retried, no redirect is followed. The ledger has sizes, hashes,
+names, times, usage and money of what passes, and no text of it.
 
 On other addresses than loopback a token is needed. Clients send it as
 x-deadweight-token, beside their own key; it is never sent on. Claude Code:

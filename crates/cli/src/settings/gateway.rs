@@ -1,16 +1,22 @@
 //! The settings of the gateway, from all the places where they can be written.
 
 use super::known::Key;
-use super::proxy::{Env, Flags, Merge, Raw, Warning, number, switch, text, token, unreadable};
+use super::proxy::{
+    Env, Flags, Merge, Raw, Warning, in_data, ledger, number, switch, text, token, unreadable,
+};
 use crate::exit;
 use deadweight_gateway::Provider;
 use deadweight_gateway::relay::{Config, Secret, Target};
+use deadweight_store::Place;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
 /// Where the gateway listens when nobody says otherwise.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
+
+/// How many days the ledger keeps what it records.
+const RETENTION: u64 = 90;
 
 /// The variables that hold keys, in the order in which they are asked.
 const KEYS: [(Provider, &str); 4] = [
@@ -25,6 +31,9 @@ const KEYS: [(Provider, &str); 4] = [
 pub(crate) struct Gateway {
     pub(crate) config: Config,
     pub(crate) drain: Duration,
+    pub(crate) ledger: Place,
+    /// How long the ledger keeps what it records; none for ever.
+    pub(crate) retention: Option<Duration>,
     /// Whether keys were to be held and there is none.
     pub(crate) no_key: bool,
     warnings: Vec<Warning>,
@@ -52,8 +61,11 @@ impl Gateway {
         let drain = merge
             .first(Key::Drain, |raw, _| number(raw))
             .map_or(Duration::from_secs(30), Duration::from_secs);
+        let ledger = merge.first(Key::GatewayLedger, ledger).unwrap_or_else(|| in_data(env));
+        let days = merge.first(Key::Retention, |raw, _| number(raw)).unwrap_or(RETENTION);
+        let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(86_400)));
         let no_key = holds && config.keys.is_empty();
-        Self { config, drain, no_key, warnings: merge.warnings }
+        Self { config, drain, ledger, retention, no_key, warnings: merge.warnings }
     }
 
     /// Tells a person what is not as they may think.

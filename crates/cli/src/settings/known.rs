@@ -24,6 +24,8 @@ pub(crate) enum Key {
     AllowHost,
     AllowOrigin,
     Drain,
+    GatewayLedger,
+    Retention,
 }
 
 /// The table of `deadweight.toml` that a setting stands in.
@@ -69,7 +71,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 20] = [
+pub(super) const KNOWN: [Known; 22] = [
     Known {
         key: Key::Surface,
         table: Table::Mcp,
@@ -293,6 +295,28 @@ pub(super) const KNOWN: [Known; 20] = [
         default: "30",
         meaning: "how long requests that are under way may take to end when the gateway is told to stop",
     },
+    Known {
+        key: Key::GatewayLedger,
+        table: Table::Gateway,
+        name: "ledger",
+        flag: Some("--ledger"),
+        variable: Some("DEADWEIGHT_LEDGER"),
+        in_project: InProject::Nothing,
+        takes: "a SQLite file, or `off`",
+        default: "deadweight/ledger.sqlite in the user's data folder",
+        meaning: "where requests are recorded: sizes, hashes, names, times, usage and money, no text of a prompt",
+    },
+    Known {
+        key: Key::Retention,
+        table: Table::Gateway,
+        name: "retention",
+        flag: Some("--retention"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "a number of days, or 0 for ever",
+        default: "90",
+        meaning: "how long the ledger keeps what it records",
+    },
 ];
 
 impl Key {
@@ -306,7 +330,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 20] = [
+    const ALL: [Key; 22] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -327,6 +351,8 @@ mod tests {
         Key::AllowHost,
         Key::AllowOrigin,
         Key::Drain,
+        Key::GatewayLedger,
+        Key::Retention,
     ];
 
     #[test]

@@ -169,14 +169,10 @@ impl Merge {
         let reveal_on_load = self.first(Key::RevealOnLoad, |raw, _| switch(raw));
         let trust = self.first(Key::Trust, |raw, _| Trust::parse(text(raw)?));
         let lock = self.first(Key::Lock, |raw, from| path(text(raw)?, from));
-        let ledger = self.first(Key::Ledger, |raw, from| match Place::read(text(raw)?).ok()? {
-            Place::File(file) => Some(Place::File(beside(&file, from))),
-            place => Some(place),
-        });
+        let ledger = self.first(Key::Ledger, ledger);
         let model = self.first(Key::Model, |raw, from| path(text(raw)?, from));
         let token = self.first(Key::Token, |raw, _| token(raw).map(Text::secret));
         let config = self.first(Key::Config, |raw, from| path(text(raw)?, from));
-        let in_data = || default_file(env).map_or(Place::Off, Place::File);
         Proxy {
             surface: surface.unwrap_or_default(),
             lazy: lazy.unwrap_or(true),
@@ -187,7 +183,7 @@ impl Merge {
             reveal_on_load: reveal_on_load.unwrap_or(false),
             trust: trust.unwrap_or_default(),
             lock,
-            ledger: ledger.unwrap_or_else(in_data),
+            ledger: ledger.unwrap_or_else(|| in_data(env)),
             model,
             token,
             config,
@@ -237,6 +233,19 @@ impl Merge {
         }
         pins
     }
+}
+
+/// Where the ledger is.
+pub(super) fn ledger(raw: &Raw, from: &Source) -> Option<Place> {
+    match Place::read(text(raw)?).ok()? {
+        Place::File(file) => Some(Place::File(beside(&file, from))),
+        place => Some(place),
+    }
+}
+
+/// Where the ledger is when nobody says so.
+pub(super) fn in_data(env: Env<'_>) -> Place {
+    default_file(env).map_or(Place::Off, Place::File)
 }
 
 /// A token as it can be sent in a header.

@@ -10,6 +10,7 @@ mod gate;
 mod gate_faults;
 mod gate_harm;
 mod gate_places;
+mod gateway;
 mod hostile;
 mod ledger;
 mod lists;

@@ -1,6 +1,7 @@
 //! `deadweight gateway`: the reverse proxy between agents and their providers.
 
 mod log;
+mod own;
 mod reload;
 
 use crate::args::Gateway as Args;
@@ -8,16 +9,23 @@ use crate::exit::{self, Exit, Trouble};
 use crate::settings;
 use crate::settings::gateway::Gateway as Settings;
 use crate::target::gather;
-use deadweight_gateway::exchange::{Events, channel};
+use deadweight_footprint::origin::Origins;
+use deadweight_gateway::exchange::channel;
 use deadweight_gateway::relay::{Config, ConfigError, Gateway, Parts, StartError};
+use deadweight_gateway::watching::{Watch, Watching};
 use deadweight_mcp::config::process_env;
+use deadweight_price::Book;
 use log::Log;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Bytes of bodies that may wait to be measured.
 const WAITING: u64 = 256 << 20;
+
+/// How long the last lines of the ledger may take.
+const LAST: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
@@ -37,21 +45,39 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
         .thread_name("gateway")
         .build()
         .map_err(system("the gateway could not be started"))?;
-    runtime.block_on(serve(args, settings))
+    let watching = runtime.block_on(serve(args, settings));
+    // With it goes whatever still tells of exchanges.
+    runtime.shutdown_timeout(LAST);
+    if let Some(watching) = Arc::into_inner(watching?)
+        && !watching.end(LAST)
+    {
+        exit::warn("the last lines of the ledger were not written");
+    }
+    Ok(Exit::Done)
 }
 
-async fn serve(args: &Args, settings: Settings) -> Result<Exit, Trouble> {
+async fn serve(args: &Args, settings: Settings) -> Result<Arc<Watching>, Trouble> {
     // Before the port is open: whoever waits for it may end us at once.
     let mut stop = Stop::new().map_err(system("signals cannot be caught"))?;
     let log = Arc::new(Log::new(args.log, args.global.quiet));
     let of_gateway = Arc::clone(&log);
     let (sink, events) = channel(WAITING);
-    measure(events)?;
-    let parts = Parts { sink, own: None, on_note: Arc::new(move |note| of_gateway.note(note)), tls: None };
+    let watching =
+        Watching::start(events, watch(&settings)).map_err(system("the gateway could not be started"))?;
+    let watching = Arc::new(watching);
+    let own = own::Pages::new(Arc::clone(&watching));
+    let parts = Parts {
+        sink,
+        own: Some(Arc::new(own)),
+        on_note: Arc::new(move |note| of_gateway.note(note)),
+        tls: None,
+    };
     let config = settings.config.clone();
     let gateway = Gateway::bind(settings.config, parts).map_err(start_trouble)?;
     let addresses = gateway.addresses();
     tell(args, &config, &addresses)?;
+    watching.metrics.open(0);
+    let counting = tokio::spawn(own::count(Arc::clone(&watching), gateway.handle()));
     let reloading = tokio::spawn(reload::watch(args.flags(), gateway.handle(), config, Arc::clone(&log)));
     let mut again = Stop::new().map_err(system("signals cannot be caught"))?;
     let over = async move { stop.told().await };
@@ -61,14 +87,24 @@ async fn serve(args: &Args, settings: Settings) -> Result<Exit, Trouble> {
     };
     gateway.serve(over, settings.drain, now).await;
     reloading.abort();
-    Ok(Exit::Done)
+    counting.abort();
+    Ok(watching)
 }
 
-/// Takes what the gateway tells of exchanges.
-fn measure(events: Events) -> Result<(), Trouble> {
-    let thread = std::thread::Builder::new().name("measure".to_owned());
-    let thread = thread.spawn(move || while events.next().is_some() {});
-    thread.map(drop).map_err(system("the gateway could not be started"))
+/// Who looks at what passes.
+fn watch(settings: &Settings) -> Watch {
+    Watch {
+        estimator: Box::new(deadweight_estimate::calibrated()),
+        book: Book::new(),
+        place: settings.ledger.clone(),
+        retention: settings.retention,
+        origins: Origins::new(),
+        observers: Vec::new(),
+        tell: Box::new(|error| {
+            let file = error.file.display();
+            exit::warn(&format!("requests are not recorded: {error}, {file}; {}", error.remedy()));
+        }),
+    }
 }
 
 /// What ends the gateway.
@@ -116,7 +152,7 @@ fn tell(args: &Args, config: &Config, addresses: &[SocketAddr]) -> Result<(), Tr
     for (provider, target) in &config.upstreams {
         exit::note(&format!("http://{address}/{provider} is {}", target.shown()));
     }
-    exit::note("bodies pass as they are; of what passes no text is stored");
+    exit::note("bodies pass as they are; the ledger has sizes, hashes, names and counts of them, no text");
     Ok(())
 }
 

@@ -1,0 +1,106 @@
+//! `deadweight gateway` as a process: it says where it listens, forwards, reads its settings again, and ends.
+
+use crate::sandbox::Sandbox;
+use deadweight_testkit::raw_http::RawHttp;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+struct Running {
+    child: Child,
+    address: String,
+    _out: BufReader<std::process::ChildStdout>,
+}
+
+fn start(sandbox: &Sandbox, args: &[&str]) -> Running {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_deadweight"))
+        .env_clear()
+        .env("HOME", sandbox.path())
+        .current_dir(sandbox.path())
+        .args(["gateway", "--listen", "0", "--json"])
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let ready: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(ready["schema"], "deadweight/gateway/1");
+    Running { child, address: ready["address"].as_str().unwrap().to_owned(), _out: out }
+}
+
+impl Running {
+    fn ask(&self, path: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let length = body.len();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-ant-secret\r\n");
+        let rest = format!("connection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+        stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Ends it; exit code and log.
+    fn stop(mut self) -> (Option<i32>, String) {
+        self.signal(Signal::TERM);
+        let mut log = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (self.child.wait().unwrap().code(), log)
+    }
+}
+
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn requests_pass_settings_change_and_nothing_secret_is_told() {
+    let (one, two) = (
+        RawHttp::start(|_, a| a.json(200, "\"one\"")).unwrap(),
+        RawHttp::start(|_, a| a.json(200, "\"two\"")).unwrap(),
+    );
+    let settings = ".config/deadweight/deadweight.toml";
+    let upstream = |server: &RawHttp| format!("[gateway.upstream]\nanthropic = \"{}\"\n", server.at(""));
+    let sandbox = Sandbox::new().file(settings, upstream(&one));
+    let gateway = start(&sandbox, &["--log", "json"]);
+    let body =
+        "{\"model\":\"claude-x\",\"max_tokens\":1,\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
+    assert!(gateway.ask("/v1/messages", body).ends_with("\"one\""));
+    assert_eq!(one.requests()[0].body, body.as_bytes());
+    assert!(gateway.ask("/v1/models", "").starts_with("HTTP/1.1 421 "));
+    assert!(gateway.ask("/metrics", "").contains("deadweight_"));
+    assert!(gateway.ask("/deadweight/v1/context", "").contains("\"deadweight/context/1\""));
+    std::fs::write(sandbox.path().join(settings), upstream(&two)).unwrap();
+    gateway.signal(Signal::HUP);
+    eventually("the settings were not read again", || gateway.ask("/v1/messages", body).ends_with("\"two\""));
+    // And without being told.
+    std::fs::write(sandbox.path().join(settings), format!("{}\n", upstream(&one))).unwrap();
+    eventually("the change was not seen", || gateway.ask("/v1/messages", body).ends_with("\"one\""));
+    let (code, log) = gateway.stop();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("\"event\":\"refused\"") && log.contains("\"event\":\"reloaded\""), "{log}");
+    assert!(!log.contains("sk-ant-secret") && !log.contains("hello"), "{log}");
+    assert!(sandbox.path().join(".local/share/deadweight/ledger.sqlite").is_file());
+}
+
+#[test]
+fn what_would_let_others_in_does_not_start() {
+    let sandbox = Sandbox::new();
+    assert_run!(sandbox.run(&["gateway", "--listen", "0.0.0.0:8787"]));
+    assert_run!(sandbox.run(&["gateway", "--listen", "0", "--hold-keys"]));
+    assert_run!(sandbox.run(&["gateway", "--upstream", "anthropic=http://api.example.com"]));
+    assert_run!(sandbox.run(&["gateway", "--upstream", "antropic=https://api.example.com"]));
+}
