@@ -36,6 +36,9 @@ fn build(name: &str) -> Result<PathBuf, String> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["build", "--quiet", "--package", "deadweight-testkit", "--bin", name])
         .args(["--message-format", "json-render-diagnostics"]);
+    if name == "bare-hyper-relay" {
+        build.args(["--features", name]);
+    }
     let output = build.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());

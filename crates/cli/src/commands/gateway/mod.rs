@@ -10,7 +10,7 @@ use crate::settings;
 use crate::settings::gateway::Gateway as Settings;
 use crate::target::gather;
 use deadweight_footprint::origin::Origins;
-use deadweight_gateway::exchange::channel;
+use deadweight_gateway::exchange::{Sink, channel};
 use deadweight_gateway::relay::{Config, ConfigError, Gateway, Parts, StartError};
 use deadweight_gateway::watching::{Watch, Watching};
 use deadweight_mcp::config::process_env;
@@ -45,7 +45,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
         .thread_name("gateway")
         .build()
         .map_err(system("the gateway could not be started"))?;
-    let watching = runtime.block_on(serve(args, settings));
+    settings.config.check().map_err(|error| start_trouble(StartError::Config(error)))?;
+    // It reads the ledger before it goes on, which must not be waited for where requests are served.
+    let (sink, events) = channel(WAITING);
+    let watching =
+        Watching::start(events, watch(&settings)).map_err(system("the gateway could not be started"))?;
+    let watching = runtime.block_on(serve(args, settings, sink, Arc::new(watching)));
     // With it goes whatever still tells of exchanges.
     runtime.shutdown_timeout(LAST);
     if let Some(watching) = Arc::into_inner(watching?)
@@ -56,15 +61,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-async fn serve(args: &Args, settings: Settings) -> Result<Arc<Watching>, Trouble> {
+async fn serve(
+    args: &Args,
+    settings: Settings,
+    sink: Sink,
+    watching: Arc<Watching>,
+) -> Result<Arc<Watching>, Trouble> {
     // Before the port is open: whoever waits for it may end us at once.
     let mut stop = Stop::new().map_err(system("signals cannot be caught"))?;
     let log = Arc::new(Log::new(args.log, args.global.quiet));
     let of_gateway = Arc::clone(&log);
-    let (sink, events) = channel(WAITING);
-    let watching =
-        Watching::start(events, watch(&settings)).map_err(system("the gateway could not be started"))?;
-    let watching = Arc::new(watching);
     let own = own::Pages::new(Arc::clone(&watching));
     let parts = Parts {
         sink,
