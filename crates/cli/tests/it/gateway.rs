@@ -101,6 +101,8 @@ fn what_would_let_others_in_does_not_start() {
     let sandbox = Sandbox::new();
     assert_run!(sandbox.run(&["gateway", "--listen", "0.0.0.0:8787"]));
     assert_run!(sandbox.run(&["gateway", "--listen", "0", "--hold-keys"]));
+    let with_key = Sandbox::new().env("ANTHROPIC_API_KEY", "sk-ant-secret");
+    assert_run!(with_key.run(&["gateway", "--listen", "0", "--hold-keys"]));
     assert_run!(sandbox.run(&["gateway", "--upstream", "anthropic=http://api.example.com"]));
     assert_run!(sandbox.run(&["gateway", "--upstream", "antropic=https://api.example.com"]));
 }

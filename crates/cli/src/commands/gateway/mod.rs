@@ -34,10 +34,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
     let directory = std::env::current_dir().unwrap_or_default();
     let settings = Settings::resolve(&args.flags(), &process_env, &directory);
     settings.warn();
+    settings.config.check().map_err(|error| start_trouble(StartError::Config(error)))?;
     if settings.no_key {
-        exit::warn(
-            "keys are to be held, and there is none; set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY",
-        );
+        return Err(Trouble::usage("keys are to be held, and there is none")
+            .attempt("set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY where the gateway runs"));
     }
     raise_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -45,7 +45,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
         .thread_name("gateway")
         .build()
         .map_err(system("the gateway could not be started"))?;
-    settings.config.check().map_err(|error| start_trouble(StartError::Config(error)))?;
     // It reads the ledger before it goes on, which must not be waited for where requests are served.
     let (sink, events) = channel(WAITING);
     let watching =
