@@ -163,7 +163,7 @@ fn claude_codes_servers_of_all_places() {
     assert_eq!(plan.line(), "claude --mcp-config=/run/r/mcp.json -p go");
     let config = plan.file("mcp.json");
     let names: Vec<&String> = config["mcpServers"].as_object().unwrap().keys().collect();
-    assert_eq!(names, ["user", "local", "extra", "keyed", "deadweight"]);
+    assert_eq!(names, ["user", "yes", "local", "extra", "keyed", "deadweight"]);
     assert_eq!(
         config["mcpServers"]["user"],
         json!({ "command": "/bin/deadweight", "args": ["mcp", "--name=user", "--", "u", "x"], "env": { "K": "${V}" } })
