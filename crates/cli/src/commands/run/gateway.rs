@@ -4,6 +4,7 @@ use super::doors::Doors;
 use deadweight_footprint::origin::Origins;
 use deadweight_gateway::Provider;
 use deadweight_gateway::exchange::channel;
+use deadweight_gateway::own::Answers;
 use deadweight_gateway::relay::{Config, Gateway, Level, OnNote, Own, Parts, Target};
 use deadweight_gateway::tally::Tally;
 use deadweight_gateway::watching::{Watch, Watching};
@@ -81,13 +82,14 @@ pub(super) fn start(doors: &Doors, place: Place, servers: &[String]) -> Result<R
             note(&told, said.text);
         }
     });
+    let answers = Arc::new(Answers::new(Arc::clone(&watching)));
     let none = [Vec::new()];
     let doors = if doors.all().is_empty() { &none[..] } else { doors.all() };
     let _within = runtime.enter();
     let mut gateways = Vec::new();
     for door in doors {
-        let parts =
-            Parts { sink: sink.clone(), own: own(&watching), on_note: Arc::clone(&on_note), tls: None };
+        let own: Arc<dyn Own> = Arc::clone(&answers) as Arc<dyn Own>;
+        let parts = Parts { sink: sink.clone(), own: Some(own), on_note: Arc::clone(&on_note), tls: None };
         gateways.push(Gateway::bind(config(door), parts).map_err(|error| error.to_string())?);
     }
     drop(sink);
@@ -105,19 +107,18 @@ pub(super) fn start(doors: &Doors, place: Place, servers: &[String]) -> Result<R
                     tokio::spawn(gateway.serve(over, DRAIN, std::future::pending()))
                 })
                 .collect();
+            let _ = stopped.clone().wait_for(|stop| *stop).await;
+            // Pages that are still open are not waited for.
+            answers.end();
             for one in all {
                 let _ = one.await;
             }
+            drop(answers);
         });
         // Connections that nobody closes are not waited for.
         runtime.shutdown_timeout(Duration::from_millis(100));
     });
     Ok(Running { addresses, notes, tally, watching, stop, serving: serving.map_err(system)? })
-}
-
-/// What answers our own paths.
-fn own(_watching: &Arc<Watching>) -> Option<Arc<dyn Own>> {
-    None
 }
 
 fn config(door: &[(Provider, Target)]) -> Config {
