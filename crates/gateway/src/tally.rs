@@ -3,7 +3,7 @@
 //! It is made of the records that go to the ledger and of nothing else, so that it says the same with and without one.
 
 use crate::context::LeverReport;
-use deadweight_store::{Asked, Exchange, Footprint, Origin, ToolLine};
+use deadweight_store::{Asked, Exchange, Footprint, Origin, StandingPart, ToolLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -94,9 +94,18 @@ pub struct Floor {
     pub tokens: u64,
     /// Whose that is, the heaviest first. Each part is rounded down, so that they may add up to a little less.
     pub parts: Vec<Part>,
-    /// Text that stands in the messages and is repeated on every turn all the same, beside the floor: what it is, and
-    /// its tokens.
-    pub standing: Vec<(String, u64)>,
+    /// Text that stands in the messages and is repeated on every turn all the same, beside the floor; the heaviest
+    /// first.
+    pub standing: Vec<Standing>,
+}
+
+/// One kind of standing text, ESTIMATED.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// What it is, such as `memory_file`.
+    pub kind: String,
+    /// Its tokens.
+    pub tokens: u64,
 }
 
 /// A tool or a server over the whole run.
@@ -191,7 +200,10 @@ impl Tally {
             return;
         }
         let answered = exchange.ended.status.is_some_and(|status| (200..300).contains(&status))
-            && !matches!(exchange.ended.how.as_str(), "upstream_cut" | "client_left" | "timed_out" | "stopped");
+            && !matches!(
+                exchange.ended.how.as_str(),
+                "upstream_cut" | "client_left" | "timed_out" | "stopped"
+            );
         if answered {
             totals.turns += 1;
         } else {
@@ -345,10 +357,11 @@ impl Tally {
     #[must_use]
     pub fn report(&self) -> Report {
         let main = self.conversations.iter().max_by_key(|(_, one)| one.turns);
-        let floor = main.and_then(|(_, one)| one.last.as_ref()).map(|(footprint, parts)| Floor {
-            tokens: footprint.floor(),
-            parts: parts.clone(),
-            standing: footprint.standing.iter().map(|part| (part.kind.clone(), part.tokens)).collect(),
+        let floor = main.and_then(|(_, one)| one.last.as_ref()).map(|(footprint, parts)| {
+            let standing = |part: &StandingPart| Standing { kind: part.kind.clone(), tokens: part.tokens };
+            let mut standing: Vec<Standing> = footprint.standing.iter().map(standing).collect();
+            standing.sort_by_key(|part| std::cmp::Reverse(part.tokens));
+            Floor { tokens: footprint.floor(), parts: parts.clone(), standing }
         });
         let mut losses = self.losses.clone();
         losses.sort_by_key(|loss| std::cmp::Reverse(loss.lost_tokens));

@@ -41,7 +41,10 @@ pub(crate) fn text(told: &Told<'_>, screen: Screen) -> String {
     let mut out = format!("  {}\n", paint(&format!("── deadweight {rule}"), DIM));
     let mut line = |text: String| out.push_str(&wrap(&text, 2, 4, columns));
     if report.totals.requests == 0 {
-        line(paint("nothing came through the gateway: the agent asked nobody, or another address", NEEDS_YOU));
+        line(paint(
+            "nothing came through the gateway: the agent asked nobody, or another address",
+            NEEDS_YOU,
+        ));
         return out;
     }
     line(headline(report));
@@ -77,9 +80,6 @@ fn headline(report: &Report) -> String {
         (Some(prompt), None) => parts.push(format!("{} tok in", thousands(prompt))),
         (None, _) => parts.push(format!("{} tok in", estimated(totals.sent_tokens))),
     }
-    if let Some(output) = totals.output {
-        parts.push(format!("{} out", thousands(output)));
-    }
     match totals.nano {
         Some(nano) if totals.priced < totals.turns => {
             let without = count(totals.turns - totals.priced, "turn has", "turns have");
@@ -98,19 +98,28 @@ fn floor_line(floor: &Floor) -> String {
         ("tools", None) => "tools".to_owned(),
         (kind, None) => kind.to_owned(),
     };
-    let mut parts: Vec<String> =
-        floor.parts.iter().take(PARTS).map(|part| format!("{} {}", of(part), thousands(part.tokens))).collect();
+    let mut parts: Vec<String> = floor
+        .parts
+        .iter()
+        .take(PARTS)
+        .map(|part| format!("{} {}", of(part), thousands(part.tokens)))
+        .collect();
     let rest: u64 = floor.parts.iter().skip(PARTS).map(|part| part.tokens).sum();
     if rest > 0 {
         parts.push(format!("{} more {}", floor.parts.len() - PARTS, thousands(rest)));
     }
-    let mut out = format!("floor {} tok a turn: {}", paint(&estimated(floor.tokens), STRONG), parts.join(" · "));
-    let standing: Vec<String> = floor
-        .standing
-        .iter()
-        .filter(|(_, tokens)| *tokens > 0)
-        .map(|(kind, tokens)| format!("{} {}", words::standing(kind), thousands(*tokens)))
+    let mut out =
+        format!("floor {} tok a turn: {}", paint(&estimated(floor.tokens), STRONG), parts.join(" · "));
+    let paid = floor.standing.iter().filter(|part| part.tokens > 0);
+    let mut standing: Vec<String> = paid
+        .clone()
+        .take(PARTS / 2)
+        .map(|part| format!("{} {}", words::standing(&part.kind), thousands(part.tokens)))
         .collect();
+    let rest: u64 = paid.clone().skip(PARTS / 2).map(|part| part.tokens).sum();
+    if rest > 0 {
+        standing.push(format!("other {}", thousands(rest)));
+    }
     if !standing.is_empty() {
         let _ = write!(out, "; beside it, in the messages: {}", standing.join(" · "));
     }
@@ -179,7 +188,8 @@ fn cause(class_name: &str, losses: &[&Loss]) -> String {
 /// What was carried and never called, and what to do about it.
 fn dead_weight(told: &Told<'_>) -> Vec<String> {
     let report = told.report;
-    let uncalled = |weight: &&Weight| weight.calls == 0 && weight.weighted_tokens > 0 && weight.turns >= FEW_TURNS;
+    let uncalled =
+        |weight: &&Weight| weight.calls == 0 && weight.weighted_tokens > 0 && weight.turns >= FEW_TURNS;
     let ours = |weight: &&Weight| weight.server.as_deref() != Some("deadweight");
     let mut out: Vec<String> = report
         .servers
@@ -191,24 +201,28 @@ fn dead_weight(told: &Told<'_>) -> Vec<String> {
             let server = weight.server.as_deref().unwrap_or_default();
             let behind = told.servers.iter().any(|(label, behind)| label == server && *behind);
             let todo = match behind {
-                true => "switch it off where it is not used; its schemas are left out already, where that saves".to_owned(),
-                false => format!("`deadweight mcp --name {} --` before its command leaves its schemas out", named(server)),
+                true => {
+                    "switch it off where it is not used; its schemas are left out already, where that saves"
+                        .to_owned()
+                }
+                false => format!(
+                    "`deadweight mcp --name {} --` before its command leaves its schemas out",
+                    named(server)
+                ),
             };
             format!("{} → {todo}", carried(&named(server), weight))
         })
         .collect();
-    let own: Vec<&Weight> = report
-        .tools
-        .iter()
-        .filter(uncalled)
-        .filter(|tool| tool.origin == Origin::Builtin)
-        .collect();
+    let own: Vec<&Weight> =
+        report.tools.iter().filter(uncalled).filter(|tool| tool.origin == Origin::Builtin).collect();
     if let [first, ..] = own.as_slice() {
         let tokens: u64 = own.iter().map(|tool| tool.tokens).sum();
         let names: Vec<String> = own
             .iter()
             .take(UNCALLED)
-            .map(|tool| format!("{} {}", named(tool.tool.as_deref().unwrap_or_default()), thousands(tool.tokens)))
+            .map(|tool| {
+                format!("{} {}", named(tool.tool.as_deref().unwrap_or_default()), thousands(tool.tokens))
+            })
             .collect();
         let more = own.len().saturating_sub(names.len());
         let more = if more > 0 { format!(" · {more} more") } else { String::new() };
@@ -241,11 +255,9 @@ fn levers(report: &Report) -> String {
             lever.stood_down.iter().map(|(reason, times)| format!("{} {times} ×", named(reason))).collect();
         match (lever.fired, reasons.is_empty()) {
             (0, _) => format!("{} stood down ({})", named(&lever.name), reasons.join(", ")),
-            (fired, _) => format!(
-                "{} {fired} × ({} B)",
-                named(&lever.name),
-                signed(lever.bytes.saturating_neg())
-            ),
+            (fired, _) => {
+                format!("{} {fired} × ({} B)", named(&lever.name), signed(lever.bytes.saturating_neg()))
+            }
         }
     };
     format!("levers: {}", report.levers.iter().map(of).collect::<Vec<_>>().join(" · "))
@@ -277,7 +289,8 @@ fn receipts(told: &Told<'_>) -> String {
 }
 
 fn basis(report: &Report, estimator: &str) -> String {
-    let prices = report.price_date.as_deref().map_or_else(String::new, |date| format!(", prices of {}", named(date)));
+    let prices =
+        report.price_date.as_deref().map_or_else(String::new, |date| format!(", prices of {}", named(date)));
     format!("basis: ≈ is estimator {}{prices}; the provider counted what has no ≈", named(estimator))
 }
 
@@ -305,7 +318,11 @@ pub(crate) fn dry(plan: &Dry, screen: Screen) -> String {
             }
         }
     };
-    let quoted = |word: &String| match word.chars().all(|c| c.is_ascii_graphic() && !"'\"\\$`!*?#&|;<>(){}[]~".contains(c)) && !word.is_empty() {
+    let quoted = |word: &String| match word
+        .chars()
+        .all(|c| c.is_ascii_graphic() && !"'\"\\$`!*?#&|;<>(){}[]~".contains(c))
+        && !word.is_empty()
+    {
         true => word.clone(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
@@ -313,7 +330,10 @@ pub(crate) fn dry(plan: &Dry, screen: Screen) -> String {
     part("environment", plan.set.iter().map(|(name, value)| format!("{name}={value}")).collect());
     part("upstreams", plan.upstreams.iter().map(|(at, to)| format!("{at} is {to}")).collect());
     part("MCP servers", plan.servers.iter().map(|(label, what)| format!("{label}: {what}")).collect());
-    part("files, for as long as it runs", plan.files.iter().map(|(path, length)| format!("{path} ({length} B)")).collect());
+    part(
+        "files, for as long as it runs",
+        plan.files.iter().map(|(path, length)| format!("{path} ({length} B)")).collect(),
+    );
     part("not seen", plan.notes.clone());
     out
 }

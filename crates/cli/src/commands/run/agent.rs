@@ -23,9 +23,8 @@ const NAMES: [(&str, AgentArg); 14] = [
 ];
 
 /// Programs that start another one, which their arguments name.
-const RUNNERS: [&str; 13] = [
-    "npx", "bunx", "pnpm", "pnpx", "yarn", "npm", "bun", "uvx", "uv", "pipx", "env", "nice", "mise",
-];
+const RUNNERS: [&str; 13] =
+    ["npx", "bunx", "pnpm", "pnpx", "yarn", "npm", "bun", "uvx", "uv", "pipx", "env", "nice", "mise"];
 
 /// How far into the arguments of a runner its program is looked for.
 const FAR: usize = 10;
@@ -37,7 +36,8 @@ pub(super) fn find(words: &[OsString], said: Option<AgentArg>) -> (AgentArg, usi
         let file = Path::new(word).file_name()?.to_str()?;
         let stem = file.trim_end_matches(".exe").trim_end_matches(".cmd");
         // A package may come with its version, which stands behind an `@` that is not its first.
-        let package = word.char_indices().skip(1).find(|(_, c)| *c == '@').map_or(word, |(at, _)| &word[..at]);
+        let package =
+            word.char_indices().skip(1).find(|(_, c)| *c == '@').map_or(word, |(at, _)| &word[..at]);
         let known = |name: &str| NAMES.iter().find(|(own, _)| *own == name).map(|(_, agent)| *agent);
         known(stem).or_else(|| known(package))
     };

@@ -48,7 +48,9 @@ fn run(words: &[OsString], set: &[(String, String)]) -> i32 {
             let trouble = match error.kind() {
                 ErrorKind::NotFound => Trouble::unmeasured(format!("there is no program `{program}`"))
                     .attempt("name it as the shell would find it: deadweight run -- claude"),
-                _ => Trouble::unmeasured(format!("`{program}` cannot be started")).at("system", system(&error)),
+                _ => {
+                    Trouble::unmeasured(format!("`{program}` cannot be started")).at("system", system(&error))
+                }
             };
             trouble.print();
             if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }

@@ -13,8 +13,27 @@ use std::path::{Path, PathBuf};
 const PROVIDER: &str = "https://api.anthropic.com";
 /// First words that begin no session.
 const NO_SESSION: [&str; 22] = [
-    "mcp", "config", "doctor", "update", "upgrade", "install", "plugin", "plugins", "auth", "login", "logout",
-    "setup-token", "agents", "attach", "logs", "stop", "rm", "project", "gateway", "daemon", "migrate-installer",
+    "mcp",
+    "config",
+    "doctor",
+    "update",
+    "upgrade",
+    "install",
+    "plugin",
+    "plugins",
+    "auth",
+    "login",
+    "logout",
+    "setup-token",
+    "agents",
+    "attach",
+    "logs",
+    "stop",
+    "rm",
+    "project",
+    "gateway",
+    "daemon",
+    "migrate-installer",
     "remote-control",
 ];
 /// Flags that begin no session.
@@ -112,7 +131,9 @@ impl Settings {
         let said = line.settings.as_deref().and_then(|value| given(around, value));
         let managed = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"]
             .into_iter()
-            .flat_map(|folder| ["managed-settings.json", "managed-mcp.json"].map(|file| format!("{folder}/{file}")))
+            .flat_map(|folder| {
+                ["managed-settings.json", "managed-mcp.json"].map(|file| format!("{folder}/{file}"))
+            })
             .filter_map(|file| json(&around.machine(&file)))
             .collect();
         Self { files, said, managed }
@@ -142,9 +163,9 @@ impl Settings {
         };
         self.managed.iter().any(|settings| {
             settings.get("mcpServers").is_some() || POLICIES.iter().any(|name| settings.get(name).is_some())
-        }) || self.all().any(|settings| {
-            POLICIES.iter().any(|name| settings.get(name).is_some_and(by_command))
-        })
+        }) || self
+            .all()
+            .any(|settings| POLICIES.iter().any(|name| settings.get(name).is_some_and(by_command)))
     }
 }
 
@@ -189,7 +210,9 @@ pub(super) fn plan(around: &Around<'_>, plan: &mut Plan, at: usize) {
             words.extend(line.configs.iter().map(|value| format!("--mcp-config={value}")));
         }
     } else if !over.is_empty() {
-        plan.notes.push("--settings cannot be read, and other settings hold an address: nothing is seen".to_owned());
+        plan.notes.push(
+            "--settings cannot be read, and other settings hold an address: nothing is seen".to_owned(),
+        );
     }
     if let Some(config) = config.filter(|_| whole) {
         let file = plan.file(around.folder, "mcp.json", config.to_string());
@@ -219,7 +242,8 @@ fn address(around: &Around<'_>, plan: &mut Plan, settings: &Settings, over: &mut
                 redirect(plan, Provider::Bedrock, "ANTHROPIC_BEDROCK_BASE_URL", &base);
             }
             _ => plan.notes.push(
-                "requests to Bedrock are signed for its own host, and do not go through the gateway".to_owned(),
+                "requests to Bedrock are signed for its own host, and do not go through the gateway"
+                    .to_owned(),
             ),
         }
         return;
@@ -241,7 +265,10 @@ fn address(around: &Around<'_>, plan: &mut Plan, settings: &Settings, over: &mut
     // Behind an address that is not its provider's, it leaves its tool search off. Where it asked its provider so far,
     // it would have searched; behind somebody else's address, nobody knows whether it may.
     let is_providers = base.trim_end_matches('/') == PROVIDER;
-    if is_providers && variable("ENABLE_TOOL_SEARCH").is_none() && (around.env)("ENABLE_TOOL_SEARCH").is_none() {
+    if is_providers
+        && variable("ENABLE_TOOL_SEARCH").is_none()
+        && (around.env)("ENABLE_TOOL_SEARCH").is_none()
+    {
         plan.set("ENABLE_TOOL_SEARCH", "true");
     }
 }
@@ -250,7 +277,8 @@ fn address(around: &Around<'_>, plan: &mut Plan, settings: &Settings, over: &mut
 fn servers(around: &Around<'_>, plan: &mut Plan, line: &Line, settings: &Settings) -> Option<Value> {
     if settings.have_policies() {
         plan.notes.push(
-            "settings say which MCP servers may run, by their commands: servers are left as they are".to_owned(),
+            "settings say which MCP servers may run, by their commands: servers are left as they are"
+                .to_owned(),
         );
         return None;
     }
@@ -319,7 +347,10 @@ fn configured(around: &Around<'_>, plan: &mut Plan, settings: &Settings) -> Map<
         files.chain(&settings.said).chain(&settings.managed).chain(of_project)
     };
     let rejects = |label: &str| {
-        settings.all().chain(of_project).any(|from| list(from, "disabledMcpjsonServers").iter().any(|own| own == label))
+        settings
+            .all()
+            .chain(of_project)
+            .any(|from| list(from, "disabledMcpjsonServers").iter().any(|own| own == label))
     };
     let approves = |label: &str| {
         users().any(|from| {
@@ -327,7 +358,8 @@ fn configured(around: &Around<'_>, plan: &mut Plan, settings: &Settings) -> Map<
                 || list(from, "enabledMcpjsonServers").iter().any(|own| own == label)
         })
     };
-    let servers = |from: &Value| from.get("mcpServers").and_then(Value::as_object).cloned().unwrap_or_default();
+    let servers =
+        |from: &Value| from.get("mcpServers").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut all = servers(&own);
     for folder in around.project().iter().rev() {
         for (label, entry) in json(&folder.join(".mcp.json")).map(|file| servers(&file)).unwrap_or_default() {

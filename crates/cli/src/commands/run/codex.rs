@@ -11,8 +11,19 @@ use toml_edit::{Document, Item, TableLike};
 
 /// First words that begin no session.
 const NO_SESSION: [&str; 13] = [
-    "login", "logout", "mcp", "plugin", "completion", "update", "doctor", "sandbox", "debug", "apply", "features",
-    "help", "cloud",
+    "login",
+    "logout",
+    "mcp",
+    "plugin",
+    "completion",
+    "update",
+    "doctor",
+    "sandbox",
+    "debug",
+    "apply",
+    "features",
+    "help",
+    "cloud",
 ];
 /// Flags that begin no session.
 const NO_SESSION_FLAGS: [&str; 4] = ["-h", "--help", "-V", "--version"];
@@ -75,7 +86,9 @@ fn addresses(
     words: &mut Vec<String>,
 ) {
     let text = |name: &str| files.iter().rev().find_map(|file| Some(file.get(name)?.as_str()?.to_owned()));
-    let base = text("openai_base_url").or_else(|| around.set("OPENAI_BASE_URL")).or_else(|| own_address(around, folder));
+    let base = text("openai_base_url")
+        .or_else(|| around.set("OPENAI_BASE_URL"))
+        .or_else(|| own_address(around, folder));
     match base {
         Some(base) => {
             if let Some(address) = plan.door(Provider::OpenAi, "openai", &base) {
@@ -99,7 +112,9 @@ fn addresses(
             }
             seen.push(name.to_owned());
             if !is_bare(name) {
-                plan.notes.push(format!("what goes to the provider {name} is not seen: its name has other characters"));
+                plan.notes.push(format!(
+                    "what goes to the provider {name} is not seen: its name has other characters"
+                ));
             } else if let Some(address) = plan.door(Provider::OpenAi, name, base) {
                 set(words, &format!("model_providers.{name}.base_url"), &quoted(&address));
             }

@@ -27,9 +27,8 @@ impl Doors {
         let version = ["/v1", "/v1beta"].into_iter().find(|version| plain.ends_with(version));
         let version = version.unwrap_or_default();
         let target = Target::parse(&plain[..plain.len() - version.len()])?;
-        let fits = |door: &Vec<(Provider, Target)>| {
-            door.iter().all(|(own, at)| *own != provider || *at == target)
-        };
+        let fits =
+            |door: &Vec<(Provider, Target)>| door.iter().all(|(own, at)| *own != provider || *at == target);
         let number = self.all.iter().position(fits).unwrap_or_else(|| {
             self.all.push(Vec::new());
             self.all.len() - 1
@@ -83,11 +82,18 @@ mod tests {
         let mut doors = Doors::default();
         let mut to = |provider, base: &str| doors.to(provider, base).unwrap();
         assert_eq!(to(Provider::OpenAi, "https://api.openai.com/v1/"), format!("http://0.{HOST}/openai/v1"));
-        assert_eq!(to(Provider::Anthropic, "https://api.anthropic.com"), format!("http://0.{HOST}/anthropic"));
-        assert_eq!(to(Provider::OpenAi, "https://llm.example.com/a/v1"), format!("http://1.{HOST}/openai/v1"));
+        assert_eq!(
+            to(Provider::Anthropic, "https://api.anthropic.com"),
+            format!("http://0.{HOST}/anthropic")
+        );
+        assert_eq!(
+            to(Provider::OpenAi, "https://llm.example.com/a/v1"),
+            format!("http://1.{HOST}/openai/v1")
+        );
         assert_eq!(to(Provider::OpenAi, "https://api.openai.com"), format!("http://0.{HOST}/openai"));
         assert_eq!(doors.all().len(), 2);
-        let addresses: Vec<SocketAddr> = ["127.0.0.1:1", "127.0.0.1:2"].map(|text| text.parse().unwrap()).into();
+        let addresses: Vec<SocketAddr> =
+            ["127.0.0.1:1", "127.0.0.1:2"].map(|text| text.parse().unwrap()).into();
         assert_eq!(opened(&format!("x http://1.{HOST}/y"), &addresses), "x http://127.0.0.1:2/y");
         assert_eq!(foreseen(&format!("http://1.{HOST}/y")), "http://127.0.0.1:PORT2/y");
     }

@@ -156,7 +156,10 @@ impl Running {
         // Whoever else holds it is about to let go.
         let whole = Arc::into_inner(watching).is_some_and(|watching| watching.end(LAST));
         if !whole {
-            note(&notes, "the last requests are not in these figures: measuring them took too long".to_owned());
+            note(
+                &notes,
+                "the last requests are not in these figures: measuring them took too long".to_owned(),
+            );
         }
         let report = lock(&tally).report();
         let notes = std::mem::take(&mut *lock(&notes));

@@ -36,7 +36,8 @@ pub(super) const QWEN: Kin = Kin {
 /// First words that begin no session.
 const NO_SESSION: [&str; 8] = ["mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"];
 /// Flags that begin no session.
-const NO_SESSION_FLAGS: [&str; 6] = ["-h", "--help", "-v", "--version", "--list-sessions", "--list-extensions"];
+const NO_SESSION_FLAGS: [&str; 6] =
+    ["-h", "--help", "-v", "--version", "--list-sessions", "--list-extensions"];
 
 /// Settings, by whose they are.
 struct Settings {
@@ -53,9 +54,10 @@ pub(super) fn plan(around: &Around<'_>, plan: &mut Plan, at: usize, kin: &Kin) {
     let trusted = around.is_on("GEMINI_CLI_TRUST_WORKSPACE")
         || words.iter().any(|word| word == "--skip-trust")
         || is_trusted(around, kin);
-    let system = around.set(kin.variable).map(PathBuf::from).or_else(|| {
-        kin.places.iter().map(|place| around.machine(place)).find(|file| file.is_file())
-    });
+    let system = around
+        .set(kin.variable)
+        .map(PathBuf::from)
+        .or_else(|| kin.places.iter().map(|place| around.machine(place)).find(|file| file.is_file()));
     let settings = Settings {
         user: read(around.home(&format!("{}/settings.json", kin.folder))),
         project: read(trusted.then(|| around.directory.join(kin.folder).join("settings.json"))),
@@ -94,7 +96,8 @@ fn address(around: &Around<'_>, plan: &mut Plan, settings: &Settings, over: &mut
         || around.is_on("GOOGLE_GENAI_USE_GCA")
     {
         plan.notes.push(
-            "with a Google login gemini-cli asks a service that no address can be given for: it is not seen".to_owned(),
+            "with a Google login gemini-cli asks a service that no address can be given for: it is not seen"
+                .to_owned(),
         );
         return;
     }
@@ -140,7 +143,8 @@ fn qwen_address(around: &Around<'_>, plan: &mut Plan, settings: &Settings) {
 fn is_trusted(around: &Around<'_>, kin: &Kin) -> bool {
     let file = around.home(&format!("{}/trustedFolders.json", kin.folder));
     let Some(Value::Object(folders)) = file.and_then(|file| json(&file)) else { return false };
-    let says = |folder: &std::path::Path| folders.get(folder.to_string_lossy().as_ref()).and_then(Value::as_str);
+    let says =
+        |folder: &std::path::Path| folders.get(folder.to_string_lossy().as_ref()).and_then(Value::as_str);
     for folder in around.directory.ancestors() {
         match says(folder) {
             Some("TRUST_FOLDER") => return true,
@@ -148,9 +152,9 @@ fn is_trusted(around: &Around<'_>, kin: &Kin) -> bool {
             _ => {}
         }
         let below = |name: &Value| name.as_str() == Some("TRUST_PARENT");
-        let child = folders.iter().any(|(path, trust)| {
-            below(trust) && std::path::Path::new(path).parent() == Some(folder)
-        });
+        let child = folders
+            .iter()
+            .any(|(path, trust)| below(trust) && std::path::Path::new(path).parent() == Some(folder));
         if child {
             return true;
         }
@@ -170,7 +174,9 @@ fn servers(around: &Around<'_>, plan: &mut Plan, settings: &Settings, kin: &Kin)
     let own_is_taken = all.contains_key(OWN);
     let mut out = Map::new();
     for (label, entry) in all {
-        if entry.get("enabled") == Some(&Value::Bool(false)) || entry.get("disabled").is_some_and(|off| is_on(&off.to_string())) {
+        if entry.get("enabled") == Some(&Value::Bool(false))
+            || entry.get("disabled").is_some_and(|off| is_on(&off.to_string()))
+        {
             plan.became(&label, Became::Left("it is switched off"));
         } else if let Some(entry) = wrapped(around, plan, &label, &entry, &mut remote) {
             out.insert(label, entry);

@@ -37,7 +37,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Variables that send requests through a proxy, which must not get those to this machine.
-const PROXIES: [&str; 6] = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
+const PROXIES: [&str; 6] =
+    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Runs the command.
 pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
@@ -59,7 +60,9 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
         root: Path::new("/"),
         ledger: Some(match &settings.ledger {
             Place::Off => "off".to_owned(),
-            Place::File(file) => std::path::absolute(file).unwrap_or_else(|_| file.clone()).display().to_string(),
+            Place::File(file) => {
+                std::path::absolute(file).unwrap_or_else(|_| file.clone()).display().to_string()
+            }
         }),
         wraps: !args.bare_servers,
     };
@@ -95,7 +98,11 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
     let _ = std::fs::remove_dir_all(&folder);
     let told = Told {
         report: &ended.report,
-        servers: &plan.servers.iter().map(|(label, became)| (label.clone(), !matches!(became, Became::Left(_)))).collect::<Vec<_>>(),
+        servers: &plan
+            .servers
+            .iter()
+            .map(|(label, became)| (label.clone(), !matches!(became, Became::Left(_))))
+            .collect::<Vec<_>>(),
         agent: agent::name(plan.agent),
         ledger: !matches!(settings.ledger, Place::Off),
     };
@@ -148,7 +155,9 @@ fn no_proxy(around: &Around<'_>, plan: &mut Plan) {
 
 /// The plan with the real addresses in it.
 fn open(plan: &Plan, addresses: &[SocketAddr]) -> Plan {
-    let word = |word: &std::ffi::OsString| word.to_str().map_or_else(|| word.clone(), |text| opened(text, addresses).into());
+    let word = |word: &std::ffi::OsString| {
+        word.to_str().map_or_else(|| word.clone(), |text| opened(text, addresses).into())
+    };
     Plan {
         agent: plan.agent,
         words: plan.words.iter().map(word).collect(),
@@ -204,9 +213,17 @@ fn dry(plan: &Plan) -> render::Dry {
         agent: agent::name(plan.agent),
         words: plan.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         set: plan.set.clone(),
-        files: plan.files.iter().map(|(path, text)| (path.display().to_string(), text.len() as u64)).collect(),
+        files: plan
+            .files
+            .iter()
+            .map(|(path, text)| (path.display().to_string(), text.len() as u64))
+            .collect(),
         upstreams: upstreams.collect(),
-        servers: plan.servers.iter().map(|(label, became)| (label.clone(), word(*became).to_owned())).collect(),
+        servers: plan
+            .servers
+            .iter()
+            .map(|(label, became)| (label.clone(), word(*became).to_owned()))
+            .collect(),
         notes: plan.notes.clone(),
     }
 }

@@ -108,13 +108,16 @@ fn providers(around: &Around<'_>, plan: &mut Plan, config: &Value) -> Map<String
         };
         match (provider, base) {
             (Some(provider), Some(base)) => redirect(plan, name, provider, &base),
-            _ => plan.notes.push(format!("what goes to the provider {name} is not seen: it is not known how it is asked")),
+            _ => plan.notes.push(format!(
+                "what goes to the provider {name} is not seen: it is not known how it is asked"
+            )),
         }
     }
     for (name, provider, base, keys) in KNOWN {
         // One that has no key is not named: naming it would offer it.
         let by_key = keys.iter().any(|key| around.set(key).is_some());
-        let by_login = logins.get(name).and_then(|login| login.get("type")).and_then(Value::as_str) == Some("api");
+        let by_login =
+            logins.get(name).and_then(|login| login.get("type")).and_then(Value::as_str) == Some("api");
         if !configured.contains_key(name) && (by_key || by_login) {
             redirect(plan, name, provider, base);
         }
@@ -152,7 +155,8 @@ fn servers(around: &Around<'_>, plan: &mut Plan, config: &Value) -> Map<String, 
     if !configured.is_some_and(|all| all.contains_key(OWN)) {
         let env: Map<String, Value> =
             own_env(around).into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-        let own = json!({ "type": "local", "command": own_words(around), "environment": env, "enabled": true });
+        let own =
+            json!({ "type": "local", "command": own_words(around), "environment": env, "enabled": true });
         out.insert(OWN.to_owned(), own);
     }
     out

@@ -33,11 +33,12 @@ pub(super) fn other(around: &Around<'_>, plan: &mut Plan) {
 pub(super) fn aider(around: &Around<'_>, plan: &mut Plan, at: usize) {
     let words: Vec<String> =
         plan.words.iter().skip(at).map(|word| word.to_string_lossy().into_owned()).collect();
-    let flag = words.iter().enumerate().find_map(|(number, word)| match word.strip_prefix("--openai-api-base") {
-        Some("") => words.get(number + 1).cloned(),
-        Some(value) => value.strip_prefix('=').map(str::to_owned),
-        None => None,
-    });
+    let flag =
+        words.iter().enumerate().find_map(|(number, word)| match word.strip_prefix("--openai-api-base") {
+            Some("") => words.get(number + 1).cloned(),
+            Some(value) => value.strip_prefix('=').map(str::to_owned),
+            None => None,
+        });
     let folders = || around.project().into_iter().chain(around.home(""));
     let written = |name: &str, separator: char, files: &[&str]| {
         folders().find_map(|folder| {

@@ -78,7 +78,13 @@ impl Plan {
 
     /// Gives a variable that holds the address of a provider the address of a door. Where it leads so far, it says
     /// itself, else `default` does.
-    pub(super) fn redirect(&mut self, around: &Around<'_>, provider: Provider, variable: &str, default: &str) {
+    pub(super) fn redirect(
+        &mut self,
+        around: &Around<'_>,
+        provider: Provider,
+        variable: &str,
+        default: &str,
+    ) {
         let base = around.set(variable).unwrap_or_else(|| default.to_owned());
         if let Some(address) = self.door(provider, variable, &base) {
             self.set(variable, address);

@@ -16,7 +16,12 @@ const LOGINS: [&str; 5] = ["oauth", "headersHelper", "authProviderType", "auth",
 
 /// The words before a server's command.
 pub(super) fn before(around: &Around<'_>, label: &str) -> Vec<String> {
-    vec![around.own.to_string_lossy().into_owned(), "mcp".to_owned(), format!("--name={label}"), "--".to_owned()]
+    vec![
+        around.own.to_string_lossy().into_owned(),
+        "mcp".to_owned(),
+        format!("--name={label}"),
+        "--".to_owned(),
+    ]
 }
 
 /// The words that serve our own tools.
@@ -49,7 +54,9 @@ pub(super) fn wrapped(
         plan.became(label, became);
         None
     };
-    let Some(members) = entry.as_object() else { return became(plan, Became::Left("its entry is no object")) };
+    let Some(members) = entry.as_object() else {
+        return became(plan, Became::Left("its entry is no object"));
+    };
     if let Some(command) = members.get("command") {
         let Some(command) = command.as_str().filter(|command| !command.is_empty()) else {
             return became(plan, Became::Left("its command is no text"));
@@ -68,7 +75,9 @@ pub(super) fn wrapped(
         return Some(Value::Object(members));
     }
     let url = ["httpUrl", "url", "serverUrl"].into_iter().find_map(|name| members.get(name)?.as_str());
-    let Some(url) = url else { return became(plan, Became::Left("its entry has neither a command nor a URL")) };
+    let Some(url) = url else {
+        return became(plan, Became::Left("its entry has neither a command nor a URL"));
+    };
     if !brings_its_keys(members, url) {
         return became(plan, Became::Left("it may need a login that the agent holds"));
     }

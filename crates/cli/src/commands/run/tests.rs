@@ -80,7 +80,8 @@ struct Planned(Plan);
 
 impl Planned {
     fn line(&self) -> String {
-        let words: Vec<String> = self.0.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> =
+            self.0.words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         foreseen(&words.join(" "))
     }
 
@@ -232,16 +233,21 @@ url = "https://mcp.example.com"
 
 #[test]
 fn codex_with_a_login_with_a_key_and_with_neither() {
-    let login = |auth: Value| Machine::new().file("home/.codex/auth.json", auth).bare().plan("codex").upstreams();
+    let login =
+        |auth: Value| Machine::new().file("home/.codex/auth.json", auth).bare().plan("codex").upstreams();
     assert_eq!(login(json!({ "auth_mode": "chatgpt", "tokens": {} })), ["openai https://chatgpt.com"]);
-    assert_eq!(login(json!({ "OPENAI_API_KEY": null, "tokens": { "a": 1 } })), ["openai https://chatgpt.com"]);
+    assert_eq!(
+        login(json!({ "OPENAI_API_KEY": null, "tokens": { "a": 1 } })),
+        ["openai https://chatgpt.com"]
+    );
     assert_eq!(login(json!({ "OPENAI_API_KEY": "k" })), ["openai https://api.openai.com"]);
     let unknown = Machine::new().bare().plan("codex");
     assert_eq!((unknown.line().as_str(), unknown.0.notes.len()), ("codex", 1));
     let project = "[mcp_servers.p]\ncommand = \"p\"\n";
     let machine = || Machine::new().env("CODEX_API_KEY", "k").file("project/.codex/config.toml", project);
     assert_eq!(machine().plan("codex").became("p"), None);
-    let trusted = machine().file("home/.codex/config.toml", "[projects.\"PROJECT\"]\ntrust_level = \"trusted\"\n");
+    let trusted =
+        machine().file("home/.codex/config.toml", "[projects.\"PROJECT\"]\ntrust_level = \"trusted\"\n");
     assert_eq!(trusted.plan("codex").became("p"), Some(Became::Wrapped));
 }
 
@@ -256,7 +262,10 @@ fn opencode_by_a_config_over_its_own() {
         .env("ANTHROPIC_API_KEY", "k")
         .env("OPENCODE_CONFIG_CONTENT", r#"{"theme":"x","mcp":{"notes":{"enabled":true}}}"#)
         .file("home/.config/opencode/opencode.jsonc", global)
-        .file("project/opencode.json", json!({ "mcp": { "off": { "type": "local", "command": ["o"], "enabled": false } } }));
+        .file(
+            "project/opencode.json",
+            json!({ "mcp": { "off": { "type": "local", "command": ["o"], "enabled": false } } }),
+        );
     let plan = machine.plan("opencode run go");
     let content: Value = serde_json::from_str(&plan.set("OPENCODE_CONFIG_CONTENT").unwrap()).unwrap();
     let expected = json!({
@@ -288,7 +297,10 @@ fn gemini_cli_by_settings_of_the_system() {
     assert_eq!(plan.set("GOOGLE_GEMINI_BASE_URL"), Some(format!("{LOCAL}/gemini")));
     assert_eq!(plan.set("GEMINI_CLI_SYSTEM_SETTINGS_PATH").as_deref(), Some("/run/r/settings.json"));
     let settings = plan.file("settings.json");
-    assert_eq!((&settings["admin"]["x"], &settings["security"]["auth"]["selectedType"]), (&json!(1), &json!("gemini-api-key")));
+    assert_eq!(
+        (&settings["admin"]["x"], &settings["security"]["auth"]["selectedType"]),
+        (&json!(1), &json!("gemini-api-key"))
+    );
     assert_eq!(
         settings["mcpServers"]["notes"],
         json!({ "command": "/bin/deadweight", "args": ["mcp", "--name=notes", "--", "npx", "notes"], "trust": true, "excludeTools": ["x"] })
@@ -305,12 +317,17 @@ fn gemini_cli_by_settings_of_the_system() {
 
 #[test]
 fn agents_that_go_by_their_environment() {
-    let aider = Machine::new().env("OPENAI_API_BASE", "https://llm.example.com/v1").plan("aider --message go");
+    let aider =
+        Machine::new().env("OPENAI_API_BASE", "https://llm.example.com/v1").plan("aider --message go");
     assert_eq!(aider.set("OPENAI_API_BASE"), Some(format!("{LOCAL}/openai/v1")));
     assert_eq!(aider.set("ANTHROPIC_API_BASE"), Some(format!("{LOCAL}/anthropic")));
-    let written = Machine::new().file("project/.aider.conf.yml", "openai-api-base: https://conf.example.com/v1\n");
+    let written =
+        Machine::new().file("project/.aider.conf.yml", "openai-api-base: https://conf.example.com/v1\n");
     let written = written.plan("aider");
-    assert_eq!(written.upstreams(), ["openai https://conf.example.com", "anthropic https://api.anthropic.com"]);
+    assert_eq!(
+        written.upstreams(),
+        ["openai https://conf.example.com", "anthropic https://api.anthropic.com"]
+    );
     let other = Machine::new().env("OPENAI_API_BASE", "https://llm.example.com/v1").plan("python bot.py");
     assert_eq!(other.set("OPENAI_BASE_URL"), Some(format!("{LOCAL}/openai/v1")));
     assert_eq!(other.set("ANTHROPIC_BASE_URL"), Some(format!("{LOCAL}/anthropic")));
@@ -320,7 +337,8 @@ fn agents_that_go_by_their_environment() {
 
 #[test]
 fn a_proxy_of_the_network_does_not_get_what_is_for_this_machine() {
-    let plan = Machine::new().env("https_proxy", "http://proxy:3128").env("NO_PROXY", "a.example").plan("claude");
+    let plan =
+        Machine::new().env("https_proxy", "http://proxy:3128").env("NO_PROXY", "a.example").plan("claude");
     assert_eq!(plan.set("no_proxy").as_deref(), Some("a.example,127.0.0.1"));
     assert_eq!(Machine::new().plan("claude").set("no_proxy"), None);
     let plan = Machine::new().env("ANTHROPIC_BASE_URL", "http://llm.example.com").bare().plan("claude");
