@@ -24,11 +24,10 @@ use super::clients::server;
 use script::{Beat, Bill, Billed, Played};
 
 /// The clients, in the ways in which they are set up.
-pub const LAYOUTS: [Layout; 9] = [
+pub const LAYOUTS: [Layout; 8] = [
     Layout::Claude,
     Layout::ClaudeEager,
     Layout::Codex,
-    Layout::CodexGpt55,
     Layout::Opencode,
     Layout::OpencodeAnthropic,
     Layout::Gemini,
