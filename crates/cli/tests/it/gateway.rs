@@ -82,6 +82,9 @@ fn requests_pass_settings_change_and_nothing_secret_is_told() {
     assert_eq!(one.requests()[0].body, body.as_bytes());
     assert!(gateway.ask("/v1/models", "").starts_with("HTTP/1.1 421 "));
     assert!(gateway.ask("/metrics", "").contains("deadweight_"));
+    eventually("the dashboard does not show it", || {
+        gateway.ask("/deadweight/", "").contains("What your agents carry")
+    });
     assert!(gateway.ask("/deadweight/v1/context", "").contains("\"deadweight/context/1\""));
     std::fs::write(sandbox.path().join(settings), upstream(&two)).unwrap();
     gateway.signal(Signal::HUP);
