@@ -37,7 +37,8 @@ impl Running {
     fn ask(&self, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
-        let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-ant-secret\r\n");
+        let method = if body.is_empty() { "GET" } else { "POST" };
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-ant-secret\r\n");
         let rest = format!("connection: close\r\ncontent-length: {length}\r\n\r\n{body}");
         stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
         let mut answer = String::new();
