@@ -14,7 +14,7 @@ const PARTS: [&str; 5] = ["Depends on", "Holds", "Boundary", "Invariants", "Abse
 
 /// Crates with which something is done in the world; the pure ones may stand on none of them.
 const DOING: [&str; 9] = ["tokio", "hyper", "reqwest", "mio", "socket2", "rustix", "nix", "libc", "tempfile"];
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "crates/wire",
     "crates/estimate",
     "crates/profiles",
@@ -24,6 +24,7 @@ const PURE: [&str; 9] = [
     "crates/search",
     "crates/cache",
     "crates/price",
+    "crates/levers",
 ];
 
 struct Package {

@@ -3,7 +3,6 @@
 mod gateway;
 mod ledger;
 mod mcp;
-mod run;
 
 pub(crate) use gateway::{Gateway, LogForm};
 pub(crate) use ledger::{
@@ -11,7 +10,6 @@ pub(crate) use ledger::{
     LedgerShow, LedgerVacuum, TableArg,
 };
 pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
-pub(crate) use run::{AgentArg, Run};
 
 use crate::render::number::parse_tokens;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -44,7 +42,6 @@ pub(crate) enum Command {
     Gate(Box<Gate>),
     Gateway(Box<Gateway>),
     Mcp(Box<Mcp>),
-    Run(Box<Run>),
     Ledger(Box<Ledger>),
 }
 

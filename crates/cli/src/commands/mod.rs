@@ -5,4 +5,3 @@ pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod ledger;
 pub(crate) mod mcp;
-pub(crate) mod run;

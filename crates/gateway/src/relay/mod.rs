@@ -17,7 +17,6 @@ mod guard;
 mod headers;
 mod line;
 mod listener;
-mod login;
 mod notes;
 mod own;
 mod passage;

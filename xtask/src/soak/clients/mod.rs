@@ -7,7 +7,7 @@
 
 mod body;
 mod judge;
-pub(super) mod server;
+mod server;
 mod session;
 
 use std::fs;

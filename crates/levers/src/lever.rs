@@ -1,0 +1,404 @@
+//! The levers by name, and why each may do nothing.
+
+use crate::policy::Profile;
+use std::fmt;
+
+/// What a lever may do to what the model knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The model has the same information.
+    Lossless,
+    /// Something is left out; a guard keeps what is being worked with, and the original can be had back.
+    Bounded,
+    /// It reaches further, and is on for nobody who did not ask for it.
+    OptIn,
+}
+
+impl Class {
+    /// The name used in output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lossless => "lossless",
+            Self::Bounded => "bounded",
+            Self::OptIn => "opt-in",
+        }
+    }
+}
+
+/// When a lever decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Timing {
+    /// When a block is sent for the first time, and at a cold start.
+    FirstSend,
+    /// When what the provider has cached of the conversation is known to be gone.
+    ColdStart,
+    /// At a conversation's first request, for all of it.
+    Conversation,
+    /// At every request anew: it changes nothing that the provider compares.
+    EveryRequest,
+}
+
+impl Timing {
+    /// The name used in output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FirstSend => "first-send",
+            Self::ColdStart => "cold-start",
+            Self::Conversation => "conversation",
+            Self::EveryRequest => "every-request",
+        }
+    }
+}
+
+/// One way to send less, or to pay less for what is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lever {
+    /// A body that nobody edits goes as it is, so that the provider's cache holds.
+    Passthrough,
+    /// Definitions are left out that the user's tool policy could never allow.
+    PruneTools,
+    /// Tools that only changed their order go out in the order that is cached.
+    SteadyPrefix,
+    /// What stands earlier in the same request becomes a pointer to it; a long run of equal lines becomes one line.
+    Dedup,
+    /// Large results that have scrolled past are cut to head and tail; reads of a file that changed since go first.
+    ElideResults,
+    /// Cache breakpoints, where the client set none.
+    PlaceBreakpoints,
+}
+
+impl Lever {
+    /// Every lever, in the order in which the planner asks them. A later one never touches what an earlier one put in
+    /// place or points to.
+    pub const ALL: [Self; 6] = [
+        Self::Passthrough,
+        Self::PruneTools,
+        Self::SteadyPrefix,
+        Self::Dedup,
+        Self::ElideResults,
+        Self::PlaceBreakpoints,
+    ];
+
+    /// The name used in settings and output.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passthrough => "passthrough",
+            Self::PruneTools => "prune-tools",
+            Self::SteadyPrefix => "steady-prefix",
+            Self::Dedup => "dedup",
+            Self::ElideResults => "elide-results",
+            Self::PlaceBreakpoints => "place-breakpoints",
+        }
+    }
+
+    /// The lever of that [`name`](Self::name).
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|lever| lever.name() == name)
+    }
+
+    /// Its version: another one decides otherwise. What an older version decided is replayed as it was.
+    #[must_use]
+    pub const fn version(self) -> u16 {
+        1
+    }
+
+    /// Its number in the journal; never given to another lever.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Passthrough => 0,
+            Self::PruneTools => 1,
+            Self::SteadyPrefix => 2,
+            Self::Dedup => 3,
+            Self::ElideResults => 4,
+            Self::PlaceBreakpoints => 5,
+        }
+    }
+
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|lever| lever.number() == number)
+    }
+
+    /// What it may do to what the model knows.
+    #[must_use]
+    pub const fn class(self) -> Class {
+        match self {
+            Self::ElideResults => Class::Bounded,
+            _ => Class::Lossless,
+        }
+    }
+
+    /// When it decides.
+    #[must_use]
+    pub const fn timing(self) -> Timing {
+        match self {
+            Self::Passthrough | Self::PlaceBreakpoints => Timing::EveryRequest,
+            Self::PruneTools | Self::SteadyPrefix => Timing::Conversation,
+            Self::Dedup => Timing::FirstSend,
+            Self::ElideResults => Timing::ColdStart,
+        }
+    }
+
+    /// Whether it is on in this profile, if nobody says otherwise.
+    #[must_use]
+    pub const fn on(self, profile: Profile) -> bool {
+        match profile {
+            Profile::Faithful => matches!(self, Self::Passthrough),
+            Profile::Default | Profile::Lean => true,
+        }
+    }
+
+    /// The part of a request that it makes smaller or cheaper.
+    #[must_use]
+    pub const fn attacks(self) -> &'static str {
+        match self {
+            Self::Passthrough => "cache reads of the whole request",
+            Self::PruneTools => "tools",
+            Self::SteadyPrefix => "cache writes of tools, system and history",
+            Self::Dedup => "history and tail",
+            Self::ElideResults => "history",
+            Self::PlaceBreakpoints => "cache reads of floor and history",
+        }
+    }
+
+    /// What the user is told before it acts on anything of theirs.
+    #[must_use]
+    pub const fn note(self) -> &'static str {
+        match self {
+            Self::Passthrough => "Nothing is changed.",
+            Self::PruneTools => {
+                "Tools that your policy denies are not offered to the model. The names that were left out are recorded."
+            }
+            Self::SteadyPrefix => {
+                "When an agent lists the same tools in another order, they are sent in the order in which the provider has \
+                 them cached."
+            }
+            Self::Dedup => {
+                "A tool result that already stands in the same request is sent as a pointer to it, and a long run of equal \
+                 lines as one line and their number."
+            }
+            Self::ElideResults => {
+                "After an idle time, large tool results that lie further back than four messages are sent with their \
+                 beginning and end only, and reads of files that changed since are left out. The model is told so in their \
+                 place, and can ask for the original, which is kept on this machine."
+            }
+            Self::PlaceBreakpoints => {
+                "The provider is asked to cache what an agent would have it read again each time."
+            }
+        }
+    }
+
+    /// All the reasons for which it may do nothing.
+    #[must_use]
+    pub const fn reasons(self) -> &'static [StandDown] {
+        use StandDown as S;
+        match self {
+            Self::Passthrough => &[S::Edited],
+            Self::PruneTools => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::Joined,
+                S::ThinkingBound,
+                S::NoPolicy,
+                S::NoTools,
+                S::NothingFound,
+                S::WouldEmpty,
+                S::NotCold,
+                S::Pinned,
+            ],
+            Self::SteadyPrefix => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::NoTools,
+                S::FirstRequest,
+                S::SetChanged,
+                S::AlreadySteady,
+                S::NotCold,
+                S::Joined,
+                S::ThinkingBound,
+            ],
+            Self::Dedup => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::Joined,
+                S::ThinkingBound,
+                S::ClientEdits,
+                S::NothingNew,
+                S::UnderThreshold,
+                S::NothingFound,
+            ],
+            Self::ElideResults => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::ReRead,
+                S::Joined,
+                S::ThinkingBound,
+                S::ClientEdits,
+                S::NotCold,
+                S::NoRestorePath,
+                S::OriginalsOff,
+                S::NothingNew,
+                S::UnderThreshold,
+                S::NothingFound,
+            ],
+            Self::PlaceBreakpoints => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::Subscription,
+                S::Resting,
+                S::UnsupportedDialect,
+                S::ClientMarks,
+                S::OneRequest,
+                S::VolatileHead,
+                S::UnderThreshold,
+                S::NothingFound,
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Lever {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $name:ident = $word:literal;)+) => {
+        /// Why a lever does nothing new.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum StandDown {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl StandDown {
+            /// Every reason.
+            pub const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// The word for it in the ledger and in output.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $word,)+ }
+            }
+
+            /// What it means, in one sentence.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc,)+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// It is switched off.
+    Off = "off";
+    /// Another lever, or an earlier decision, changed the request.
+    Edited = "edited";
+    /// The body is signed by the client.
+    Signed = "signed_body";
+    /// The body only follows on what the provider keeps.
+    Partial = "partial_body";
+    /// The request has more parts than are looked at.
+    TooLarge = "too_large";
+    /// The body is not JSON.
+    NotJson = "not_json";
+    /// The request has something in it that its format does not allow, or a key twice.
+    OddShape = "odd_shape";
+    /// The format does not have what this works on.
+    UnsupportedDialect = "unsupported_dialect";
+    /// The edit could not be proven right; the original was sent.
+    Unproven = "unproven";
+    /// What would be decided cannot be written down, so it is not done.
+    JournalUnavailable = "journal_unavailable";
+    /// The traffic is that of a subscription, and nobody allowed it to be changed.
+    Subscription = "subscription";
+    /// The provider refused an edit of this lever for this account and model.
+    Resting = "resting";
+    /// Too much of what it cut was asked for again.
+    ReRead = "re_read";
+    /// The conversation was met in the middle, or what was decided about it is lost.
+    Joined = "joined";
+    /// The model checks thinking against what stands before it, or it is not known whether it does.
+    ThinkingBound = "thinking_bound";
+    /// The client has the provider edit or compact the conversation.
+    ClientEdits = "client_edits";
+    /// What it would change is cached, and not known to be gone.
+    NotCold = "not_cold";
+    /// The model has no way to ask for what would be cut.
+    NoRestorePath = "no_restore_path";
+    /// The keeping of originals is turned off.
+    OriginalsOff = "originals_off";
+    /// The user has no tool policy.
+    NoPolicy = "no_policy";
+    /// The request has no tools that it could look at.
+    NoTools = "no_tools";
+    /// No tool would be left.
+    WouldEmpty = "would_empty";
+    /// What the policy denies is needed: it was called, or the request names it.
+    Pinned = "pinned";
+    /// It is the first request, so there is nothing yet to hold it against.
+    FirstRequest = "first_request";
+    /// Tools came, went or changed: no order helps.
+    SetChanged = "set_changed";
+    /// They stand as they stood.
+    AlreadySteady = "already_steady";
+    /// Everything was decided before.
+    NothingNew = "nothing_new";
+    /// What there is is smaller than the threshold.
+    UnderThreshold = "under_threshold";
+    /// Large enough things are there, and none of them is one to act on.
+    NothingFound = "nothing_found";
+    /// The client sets its own breakpoints.
+    ClientMarks = "client_marks";
+    /// It looks like a conversation of one request.
+    OneRequest = "one_request";
+    /// The system prompt changes from request to request.
+    VolatileHead = "volatile_head";
+}
+
+impl fmt::Display for StandDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

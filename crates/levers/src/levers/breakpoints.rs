@@ -1,0 +1,87 @@
+//! `place-breakpoints`: cache breakpoints where the client set none.
+//!
+//! Three at most: behind the system prompt (or the tools), at the end of the request, and at the end of the request before,
+//! so that it is found however much was said since. They are set anew on every request, as clients do: where a breakpoint
+//! stands is nothing that the provider compares.
+
+use crate::circumstances::Circumstances;
+use crate::lever::StandDown;
+use crate::levers::tools::Head;
+use crate::plan::stage::Stage;
+use crate::policy::Policy;
+use deadweight_cache::prefix::Prefix;
+use deadweight_wire::Dialect;
+use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, Role};
+use deadweight_wire::json::Kind;
+
+/// Where a breakpoint goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// On a tool, by its index.
+    Tool(usize),
+    /// On a block of the system prompt.
+    System(usize),
+    /// On a block of a message.
+    Block(u32, u32),
+}
+
+pub(crate) fn ask(
+    anatomy: &Anatomy<'_, '_>,
+    prefix: &Prefix,
+    policy: &Policy,
+    circumstances: &Circumstances<'_>,
+    stage: &Stage,
+    head: &Head,
+) -> Result<Vec<Mark>, StandDown> {
+    if anatomy.dialect != Dialect::AnthropicMessages {
+        return Err(StandDown::UnsupportedDialect);
+    }
+    if anatomy.marks().next().is_some() || !prefix.marks.is_empty() {
+        return Err(StandDown::ClientMarks);
+    }
+    if circumstances.likely_single || (!stage.answered && anatomy.tools.is_empty()) {
+        return Err(StandDown::OneRequest);
+    }
+    if stage.head.as_ref().is_some_and(|own| own.system != prefix.system_hash()) {
+        return Err(StandDown::VolatileHead);
+    }
+    if prefix.tokens().get() < policy.thresholds.cached {
+        return Err(StandDown::UnderThreshold);
+    }
+    let mut marks = Vec::new();
+    let system = anatomy.system.iter().rposition(markable);
+    let tool = anatomy.tools.iter().enumerate().rev();
+    let mut tool =
+        tool.filter(|(at, tool)| !tool.deferred && tool.server_type.is_none() && !head.removed.contains(at));
+    match (system, tool.next()) {
+        (Some(at), _) => marks.push(Mark::System(at)),
+        (None, Some((at, _))) => marks.push(Mark::Tool(at)),
+        (None, None) => {}
+    }
+    let answer = anatomy.messages.iter().rposition(|own| own.role == Role::Assistant);
+    let before = answer.and_then(|at| at.checked_sub(1)).and_then(|at| last(anatomy, at));
+    let end = anatomy.messages.len().checked_sub(1).and_then(|at| last(anatomy, at));
+    marks.extend(before.into_iter().chain(end));
+    marks.dedup();
+    if marks.is_empty() { Err(StandDown::NothingFound) } else { Ok(marks) }
+}
+
+/// The last block of a message of the user's, if it can be marked.
+fn last(anatomy: &Anatomy<'_, '_>, at: usize) -> Option<Mark> {
+    let message = anatomy.messages.get(at).filter(|own| own.role == Role::User)?;
+    let blocks = anatomy.blocks_of(message);
+    let block = blocks.len().checked_sub(1)?;
+    blocks.last().filter(|block| markable(block))?;
+    Some(Mark::Block(at as u32, block as u32))
+}
+
+fn markable(block: &Block<'_, '_>) -> bool {
+    let kind = match block.kind {
+        BlockKind::ToolResult | BlockKind::Image | BlockKind::Document => true,
+        BlockKind::Text => {
+            block.content.iter().all(|text| text.as_str().is_some_and(|text| !text.trim().is_empty()))
+        }
+        _ => false,
+    };
+    kind && matches!(block.value.kind(), Kind::Object | Kind::String)
+}

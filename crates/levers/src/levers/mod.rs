@@ -1,0 +1,7 @@
+//! One file for each lever, and what they share.
+
+pub(crate) mod breakpoints;
+pub(crate) mod calls;
+pub(crate) mod dedup;
+pub(crate) mod elide;
+pub(crate) mod tools;

@@ -1,0 +1,405 @@
+//! The planner: what was decided before is put in place again, then the levers are asked, and what comes of it is proven.
+//!
+//! 1. *Replay.* Every message that the journal knows gets the texts that were decided for it; later cold starts go over
+//!    earlier decisions. A text goes in only where the very text stands that it was decided for.
+//! 2. *Decide.* Where law permits it (the block was never sent, or what is cached of it is gone), the levers that are on
+//!    are asked in the order of [`Lever::ALL`]. A text that something was put in the place of, or that something points
+//!    to, is out of bounds for those that follow, so no two levers touch the same.
+//! 3. *Prove.* The edits are made by `wire`'s splices. The result is read again: as many messages, each with the same
+//!    speaker and blocks, the same pairs of calls and results, nothing empty, no fifth breakpoint, no reference without
+//!    its definition. In doubt the replay goes alone, and else the original.
+//!
+//! What the caller has to do with an [`Outcome`]: commit [`records`](Outcome::records) to the journal; if that fails, or
+//! another process has decided one of them otherwise, plan again (in the first case with
+//! [`Circumstances::journal`] off: then only the replay is made); keep [`originals`](Outcome::originals); only then send.
+
+mod outcome;
+mod proof;
+pub(crate) mod splice;
+pub(crate) mod stage;
+
+pub use outcome::{Action, Original, Outcome, Splice};
+
+use crate::circumstances::Circumstances;
+use crate::leaf::{self, At, Leaf};
+use crate::lever::{Lever, StandDown};
+use crate::levers::{breakpoints, calls, dedup, elide, tools};
+use crate::policy::Policy;
+use crate::record::{Put, Record, Sent, Turned};
+use crate::view::Decisions;
+use deadweight_cache::prefix::Prefix;
+use deadweight_wire::Dialect;
+use deadweight_wire::anatomy::{Anatomy, AnomalyKind};
+use deadweight_wire::json::Parser;
+use outcome::Tally;
+use stage::Stage;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where a text that is put in place comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// It was decided before.
+    Replayed,
+    /// It is decided now, for a message that was never sent.
+    First,
+    /// It is decided now, for a message that was sent, since its cache is gone.
+    Cold,
+}
+
+/// All that a lever may look at.
+pub(crate) struct Ground<'a, 'id, 'd> {
+    pub(crate) anatomy: &'a Anatomy<'id, 'd>,
+    pub(crate) policy: &'a Policy,
+    pub(crate) circumstances: &'a Circumstances<'a>,
+    pub(crate) stage: &'a Stage,
+    /// Every text that can be put in place of, in order.
+    pub(crate) leaves: &'a [Leaf<'id, 'd>],
+    pub(crate) calls: &'a calls::Calls<'d>,
+    /// What is put in place so far.
+    pub(crate) puts: &'a BTreeMap<At, (Put, When)>,
+    /// What must stay as it is, because something points to it.
+    pub(crate) protected: &'a BTreeSet<At>,
+    /// The names of the tools that are offered to the model as this request will be sent.
+    pub(crate) offered: &'a BTreeSet<String>,
+}
+
+impl Ground<'_, '_, '_> {
+    /// When a lever may decide about a text, if it may at all.
+    pub(crate) fn open(&self, at: At) -> Option<When> {
+        if self.puts.contains_key(&at) || self.protected.contains(&at) {
+            return None;
+        }
+        self.stage.open(at.message as usize)
+    }
+}
+
+/// A text that a lever wants to put in place.
+pub(crate) struct Wish {
+    pub(crate) at: At,
+    pub(crate) text: String,
+    /// What it points to.
+    pub(crate) refers: Option<At>,
+    /// Whether the original is to be kept.
+    pub(crate) keep: bool,
+}
+
+/// Plans a request: a body in, what is sent in its place out.
+#[must_use]
+pub fn plan(
+    parser: &mut Parser,
+    body: &[u8],
+    dialect: Dialect,
+    policy: &Policy,
+    circumstances: &Circumstances<'_>,
+    decisions: &dyn Decisions,
+) -> Outcome {
+    parser.scope(body, |document| match document {
+        Err(_) => Outcome::passed(policy, StandDown::NotJson),
+        Ok(document) => {
+            let anatomy = Anatomy::read(document, dialect);
+            let prefix = Prefix::read(&anatomy);
+            plan_read(&anatomy, &prefix, policy, circumstances, decisions)
+        }
+    })
+}
+
+/// Plans a request that was read already. `prefix` is that of `anatomy`.
+#[must_use]
+pub fn plan_read(
+    anatomy: &Anatomy<'_, '_>,
+    prefix: &Prefix,
+    policy: &Policy,
+    circumstances: &Circumstances<'_>,
+    decisions: &dyn Decisions,
+) -> Outcome {
+    let never = if circumstances.signed {
+        Some(StandDown::Signed)
+    } else if prefix.partial || anatomy.delta.is_some() {
+        Some(StandDown::Partial)
+    } else if !prefix.whole || prefix.messages.len() != anatomy.messages.len() || prefix.messages.is_empty() {
+        Some(if prefix.whole { StandDown::OddShape } else { StandDown::TooLarge })
+    } else {
+        None
+    };
+    if let Some(reason) = never {
+        return Outcome::passed(policy, reason);
+    }
+    let model = anatomy.model.and_then(|model| model.as_str());
+    let model = model.as_deref().or(circumstances.model).unwrap_or_default();
+    let stage = Stage::read(anatomy, prefix, model, circumstances, decisions);
+    let planner = Planner { anatomy, prefix, policy, circumstances, decisions, stage };
+    // Everything; else what was decided before; else nothing at all.
+    planner
+        .attempt(true)
+        .or_else(|| planner.attempt(false))
+        .unwrap_or_else(|| Outcome::passed(policy, StandDown::Unproven))
+}
+
+/// What an anatomy says that makes it unwise to decide anything new.
+fn is_odd(anatomy: &Anatomy<'_, '_>) -> bool {
+    anatomy.anomalies.iter().any(|anomaly| {
+        matches!(
+            anomaly.kind,
+            AnomalyKind::DuplicateKey(_) | AnomalyKind::WrongType(_) | AnomalyKind::UnknownRole(_)
+        )
+    })
+}
+
+struct Planner<'a, 'id, 'd> {
+    anatomy: &'a Anatomy<'id, 'd>,
+    prefix: &'a Prefix,
+    policy: &'a Policy,
+    circumstances: &'a Circumstances<'a>,
+    decisions: &'a dyn Decisions,
+    stage: Stage,
+}
+
+impl<'id, 'd> Planner<'_, 'id, 'd> {
+    /// Why no lever may decide anything new about this request.
+    fn gate(&self, new: bool) -> Option<StandDown> {
+        if !new {
+            Some(StandDown::Unproven)
+        } else if is_odd(self.anatomy) {
+            Some(StandDown::OddShape)
+        } else if self.circumstances.subscription && !self.policy.edit_subscription {
+            Some(StandDown::Subscription)
+        } else {
+            None
+        }
+    }
+
+    /// Why this lever may not.
+    fn barred(&self, lever: Lever, gate: Option<StandDown>) -> Option<StandDown> {
+        if !self.policy.on(lever) {
+            return Some(StandDown::Off);
+        }
+        if gate.is_some() {
+            return gate;
+        }
+        if lever != Lever::PlaceBreakpoints && !self.circumstances.journal {
+            return Some(StandDown::JournalUnavailable);
+        }
+        self.circumstances.resting.contains(&lever).then_some(StandDown::Resting)
+    }
+
+    /// Why a lever that edits messages may not.
+    fn barred_messages(&self, lever: Lever, gate: Option<StandDown>) -> Option<StandDown> {
+        self.barred(lever, gate).or_else(|| {
+            if self.stage.binding.may_bind() && !self.policy.edit_bound {
+                Some(StandDown::ThinkingBound)
+            } else if elide::provider_edits(self.anatomy) {
+                Some(StandDown::ClientEdits)
+            } else {
+                self.stage.closed()
+            }
+        })
+    }
+
+    /// One attempt: with new decisions, or with the replay alone. `None`: it could not be proven.
+    fn attempt(&self, new: bool) -> Option<Outcome> {
+        let gate = self.gate(new);
+        let mut tally = Tally::default();
+        let leaves = leaf::all(self.anatomy);
+        let mut puts = self.replayed(&leaves, &mut tally);
+        let mut protected = self.protected(&puts);
+
+        let head = tools::decide(
+            self.anatomy,
+            self.prefix,
+            self.policy,
+            self.circumstances,
+            &self.stage,
+            self.barred(Lever::PruneTools, gate),
+            self.barred(Lever::SteadyPrefix, gate),
+        );
+        tally.answer(Lever::PruneTools, head.pruning);
+        tally.answer(Lever::SteadyPrefix, head.steadying);
+        tally.replays(Lever::PruneTools, head.pruning_again);
+        tally.replays(Lever::SteadyPrefix, head.steadying_again);
+
+        let calls = calls::Calls::read(self.anatomy);
+        let mut originals = Vec::new();
+        for lever in [Lever::Dedup, Lever::ElideResults] {
+            if let Some(reason) = self.barred_messages(lever, gate) {
+                tally.answer(lever, Err(reason));
+                continue;
+            }
+            let ground = Ground {
+                anatomy: self.anatomy,
+                policy: self.policy,
+                circumstances: self.circumstances,
+                stage: &self.stage,
+                leaves: &leaves,
+                calls: &calls,
+                puts: &puts,
+                protected: &protected,
+                offered: &head.offered,
+            };
+            let wishes = if lever == Lever::Dedup { dedup::ask(&ground) } else { elide::ask(&ground) };
+            let wishes = match wishes {
+                Ok(wishes) => wishes,
+                Err(reason) => {
+                    tally.answer(lever, Err(reason));
+                    continue;
+                }
+            };
+            tally.answer(lever, Ok(wishes.len() as u32));
+            for wish in wishes {
+                let (put, when) = self.granted(lever, &wish, &leaves, &mut originals)?;
+                protected.extend(wish.refers);
+                puts.insert(wish.at, (put, when));
+            }
+        }
+
+        let marks = match self.barred(Lever::PlaceBreakpoints, gate) {
+            Some(reason) => Err(reason),
+            None => breakpoints::ask(
+                self.anatomy,
+                self.prefix,
+                self.policy,
+                self.circumstances,
+                &self.stage,
+                &head,
+            ),
+        };
+        tally.answer(
+            Lever::PlaceBreakpoints,
+            marks.as_ref().map(|marks| marks.len() as u32).map_err(|own| *own),
+        );
+        let marks = marks.unwrap_or_default();
+
+        let sent = splice::apply(self.anatomy, &leaves, &puts, &head, &marks)?;
+        if let Some(sent) = &sent {
+            proof::holds(self.anatomy, sent.spliced.bytes())?;
+        }
+        let records = if self.circumstances.counting { Vec::new() } else { self.records(&puts, &head) };
+        Some(Outcome::made(sent, records, originals, head.pruned, tally))
+    }
+
+    /// What was decided before for the texts of this request.
+    fn replayed(&self, leaves: &[Leaf<'id, 'd>], tally: &mut Tally) -> BTreeMap<At, (Put, When)> {
+        let mut puts: BTreeMap<At, (Put, When)> = BTreeMap::new();
+        for (at, put) in self.stage.decided(self.prefix, self.decisions) {
+            let Ok(found) = leaves.binary_search_by_key(&at, |leaf| leaf.at) else { continue };
+            // The key says that the text is the same; it is looked at all the same.
+            if leaves.get(found).is_some_and(|leaf| crate::text::hash(&leaf.text()) == put.original) {
+                puts.insert(at, (put, When::Replayed));
+            }
+        }
+        // A pointer without what it points to would be a loss: its text goes as the client sent it.
+        let dangling: Vec<At> = puts
+            .iter()
+            .filter(|(_, (put, _))| {
+                put.refers.as_ref().is_some_and(|place| {
+                    self.at(place).is_none_or(|target| {
+                        puts.contains_key(&target)
+                            || leaves.binary_search_by_key(&target, |leaf| leaf.at).is_err()
+                    })
+                })
+            })
+            .map(|(at, _)| *at)
+            .collect();
+        for at in dangling {
+            puts.remove(&at);
+        }
+        for (put, _) in puts.values() {
+            tally.replayed(put.lever);
+        }
+        puts
+    }
+
+    /// Where a place lies in this request.
+    fn at(&self, place: &crate::record::Place) -> Option<At> {
+        let message = self.prefix.messages.iter().position(|link| link.chain == place.message)?;
+        Some(At { message: message as u32, block: place.block, leaf: place.leaf })
+    }
+
+    fn protected(&self, puts: &BTreeMap<At, (Put, When)>) -> BTreeSet<At> {
+        puts.values().filter_map(|(put, _)| self.at(put.refers.as_ref()?)).collect()
+    }
+
+    /// A wish as a decision. `None` where it is not what a lever may wish for.
+    fn granted(
+        &self,
+        lever: Lever,
+        wish: &Wish,
+        leaves: &[Leaf<'id, 'd>],
+        originals: &mut Vec<Original>,
+    ) -> Option<(Put, When)> {
+        let found = leaves.binary_search_by_key(&wish.at, |leaf| leaf.at).ok()?;
+        let leaf = leaves.get(found)?;
+        let when = self.stage.open(wish.at.message as usize)?;
+        let json = crate::text::quoted(&wish.text);
+        if wish.text.trim().is_empty() || json.len() >= leaf.value.span().len() {
+            return None;
+        }
+        let text = leaf.text();
+        let original = crate::text::hash(&text);
+        if wish.keep {
+            originals.push(Original {
+                id: crate::text::restore_id(&original),
+                hash: original,
+                text: text.into_owned(),
+            });
+        }
+        let refers = match wish.refers {
+            None => None,
+            Some(at) => Some(crate::record::Place {
+                message: self.prefix.messages.get(at.message as usize)?.chain,
+                block: at.block,
+                leaf: at.leaf,
+            }),
+        };
+        let put = Put {
+            block: wish.at.block,
+            leaf: wish.at.leaf,
+            lever,
+            version: lever.version(),
+            original,
+            json,
+            refers,
+        };
+        Some((put, when))
+    }
+
+    /// What the journal has to hold before this request leaves.
+    fn records(&self, puts: &BTreeMap<At, (Put, When)>, head: &tools::Head) -> Vec<Record> {
+        let mut records = Vec::new();
+        let Some(last) = self.prefix.messages.last() else { return records };
+        let bound = self.stage.binding.may_bind();
+        let mut first: BTreeMap<u32, Vec<Put>> = BTreeMap::new();
+        let mut cold = Vec::new();
+        for (at, (put, when)) in puts {
+            match when {
+                When::Replayed => {}
+                When::First => first.entry(at.message).or_default().push(put.clone()),
+                When::Cold => {
+                    if let Some(link) = self.prefix.messages.get(at.message as usize) {
+                        cold.push((link.chain, put.clone()));
+                    }
+                }
+            }
+        }
+        let end = self.prefix.messages.len() - 1;
+        for (number, link) in self.prefix.messages.iter().enumerate() {
+            if self.stage.knows(number) {
+                continue;
+            }
+            let own = if number == end { Some(head.now.key()) } else { None };
+            let puts = first.remove(&(number as u32)).unwrap_or_default();
+            // Whom an answer came from that was not asked for here is not known.
+            let bound = bound || self.stage.is_answered(number);
+            records.push(Record::Sent(Sent { chain: link.chain, bound, head: own, puts }));
+        }
+        if !self.stage.knows(end) && self.stage.head.as_deref() != Some(&head.now) {
+            records.push(Record::Head(head.now.clone()));
+        }
+        if bound && self.stage.knows(end) && !self.stage.is_bound(end) {
+            records.push(Record::Bound(last.chain));
+        }
+        if !cold.is_empty() {
+            records.push(Record::Turned(Turned { chain: last.chain, puts: cold }));
+        }
+        records
+    }
+}

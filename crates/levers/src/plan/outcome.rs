@@ -1,0 +1,149 @@
+//! What comes of planning.
+
+use super::splice::Sent;
+use crate::lever::{Lever, StandDown};
+use crate::policy::Policy;
+use crate::record::Record;
+use deadweight_cache::Digest;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// One place of the body that was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splice {
+    /// Which bytes of the received body were replaced.
+    pub at: Range<usize>,
+    /// By how many.
+    pub length: usize,
+    /// By which lever.
+    pub lever: Lever,
+}
+
+/// The original of something that was cut, to be kept so that it can be had back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Original {
+    /// What the model was told to ask for.
+    pub id: String,
+    /// The hash (BLAKE3) of the text.
+    pub hash: Digest,
+    /// The text, decoded.
+    pub text: String,
+}
+
+/// What one lever did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// The lever.
+    pub lever: Lever,
+    /// Its version.
+    pub version: u16,
+    /// How many things it decided now.
+    pub decided: u32,
+    /// How many things were done as it had decided before.
+    pub replayed: u32,
+    /// Why it decided nothing now; `None` where it did.
+    pub stood_down: Option<StandDown>,
+    /// Bytes it took out of the body, less those it put in (WITNESSED).
+    pub saved_bytes: i64,
+}
+
+impl Action {
+    /// Whether the request is another for this lever.
+    #[must_use]
+    pub const fn edited(&self) -> bool {
+        self.decided + self.replayed > 0
+    }
+}
+
+/// What is to be sent, and what has to be done before it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The body to send; `None`: the one that was received, byte for byte.
+    pub body: Option<Vec<u8>>,
+    /// Every place that was changed, from front to back.
+    pub splices: Vec<Splice>,
+    /// What has to be in the journal before the body leaves.
+    pub records: Vec<Record>,
+    /// What has to be kept so that it can be had back.
+    pub originals: Vec<Original>,
+    /// The names of the tools that were left out.
+    pub pruned: Vec<String>,
+    /// What each lever did, or why it did nothing: all of them, in their order.
+    pub actions: Vec<Action>,
+}
+
+impl Outcome {
+    /// Nothing is touched, for one reason.
+    pub(super) fn passed(policy: &Policy, reason: StandDown) -> Self {
+        let mut tally = Tally::default();
+        for lever in Lever::ALL {
+            let reason = if policy.on(lever) { reason } else { StandDown::Off };
+            tally.answer(lever, Err(reason));
+        }
+        Self::made(None, Vec::new(), Vec::new(), Vec::new(), tally)
+    }
+
+    pub(super) fn made(
+        sent: Option<Sent>,
+        records: Vec<Record>,
+        originals: Vec<Original>,
+        pruned: Vec<String>,
+        mut tally: Tally,
+    ) -> Self {
+        let (body, splices) = match sent {
+            Some(sent) => (Some(sent.spliced.into_bytes()), sent.splices),
+            None => (None, Vec::new()),
+        };
+        let passed = if body.is_none() { Ok(1) } else { Err(StandDown::Edited) };
+        tally.answer(Lever::Passthrough, passed);
+        let actions = Lever::ALL.into_iter().map(|lever| {
+            let (decided, stood_down) = match tally.answers.get(&lever) {
+                Some(Ok(decided)) => (*decided, None),
+                Some(Err(reason)) => (0, Some(*reason)),
+                None => (0, Some(StandDown::NothingFound)),
+            };
+            let own = splices.iter().filter(|splice| splice.lever == lever);
+            let saved = own.map(|splice| splice.at.len() as i64 - splice.length as i64).sum();
+            let replayed = tally.replays.get(&lever).copied().unwrap_or(0);
+            Action { lever, version: lever.version(), decided, replayed, stood_down, saved_bytes: saved }
+        });
+        Self { actions: actions.collect(), body, splices, records, originals, pruned }
+    }
+
+    /// What a lever did.
+    #[must_use]
+    pub fn action(&self, lever: Lever) -> Option<&Action> {
+        self.actions.iter().find(|action| action.lever == lever)
+    }
+
+    /// Whether something new was decided that changes what is sent: then the body must not leave before the records are
+    /// in the journal. Otherwise they may be written later; until then the caller's own memory has to know them.
+    #[must_use]
+    pub fn must_commit(&self) -> bool {
+        let journaled = |lever| !matches!(lever, Lever::Passthrough | Lever::PlaceBreakpoints);
+        self.actions.iter().any(|action| action.decided > 0 && journaled(action.lever))
+    }
+}
+
+/// What the levers answered so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    answers: BTreeMap<Lever, Result<u32, StandDown>>,
+    replays: BTreeMap<Lever, u32>,
+}
+
+impl Tally {
+    pub(super) fn answer(&mut self, lever: Lever, answer: Result<u32, StandDown>) {
+        self.answers.insert(lever, answer);
+    }
+
+    pub(super) fn replayed(&mut self, lever: Lever) {
+        *self.replays.entry(lever).or_default() += 1;
+    }
+
+    pub(super) fn replays(&mut self, lever: Lever, count: u32) {
+        if count > 0 {
+            *self.replays.entry(lever).or_default() += count;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What must be the same after an edit, whatever was edited.
+
+use deadweight_wire::anatomy::{Anatomy, BlockKind, Message};
+use deadweight_wire::json::{Kind, Parser, Value};
+use std::collections::BTreeSet;
+
+/// The most blocks that may be marked.
+const MARKS: usize = 4;
+
+/// Reads the result of an edit again and holds it against what was received. `None`: something is not as it must be.
+pub(super) fn holds(old: &Anatomy<'_, '_>, sent: &[u8]) -> Option<()> {
+    Parser::new().scope(sent, |document| {
+        let new = Anatomy::read(document.ok()?, old.dialect);
+        let same = same_messages(old, &new)
+            && same_members(old, &new)
+            && marks_fit(old, &new)
+            && tools_fit(old, &new)
+            && new.system.len() == old.system.len();
+        same.then_some(())
+    })
+}
+
+/// The members of the request: the same keys in the same order, and, save where messages, tools and system stand, the same
+/// bytes.
+fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
+    let (one, other) = (old.document.root(), new.document.root());
+    one.entries().count() == other.entries().count()
+        && one.entries().zip(other.entries()).all(|(one, other)| {
+            one.key.raw() == other.key.raw()
+                && (one.value.raw() == other.value.raw()
+                    || ["messages", "input", "contents", "tools", "system", "request"]
+                        .iter()
+                        .any(|key| one.key.is_str(key)))
+        })
+}
+
+fn same_messages(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
+    old.messages.len() == new.messages.len()
+        && old.messages.iter().zip(&new.messages).all(|(one, other)| same_message(old, one, new, other))
+}
+
+fn same_message<'o, 'b, 'n, 'a>(
+    old: &Anatomy<'o, 'b>,
+    one: &Message<'o, 'b>,
+    new: &Anatomy<'n, 'a>,
+    other: &Message<'n, 'a>,
+) -> bool {
+    let (before, after) = (old.blocks_of(one), new.blocks_of(other));
+    let raw = |value: Option<Value<'_, '_>>| value.map(|value| value.raw().to_owned());
+    one.role == other.role
+        && before.len() == after.len()
+        && before.iter().zip(after).all(|(before, after)| {
+            before.kind == after.kind
+                && raw(before.tool_id) == raw(after.tool_id)
+                && raw(before.tool_name) == raw(after.tool_name)
+                && before.inner.len() == after.inner.len()
+                && before.media.len() == after.media.len()
+                && before.content.len() == after.content.len()
+                && before.content.iter().zip(&after.content).all(|(before, after)| {
+                    before.raw() == after.raw() || (texts(*before, *after) && !is_blank(*after))
+                })
+                && (before.kind == BlockKind::ToolResult
+                    || before.kind == BlockKind::Text
+                    || before.value.raw() == after.value.raw()
+                    || after.cache_control.is_some())
+        })
+}
+
+fn texts(one: Value<'_, '_>, other: Value<'_, '_>) -> bool {
+    one.kind() == Kind::String && other.kind() == Kind::String
+}
+
+fn is_blank(value: Value<'_, '_>) -> bool {
+    value.as_str().is_none_or(|text| text.trim().is_empty())
+}
+
+/// No mark more than there may be; where the client set any, not more than it did.
+fn marks_fit(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
+    let (before, after) = (old.marks().count(), new.marks().count());
+    let thinking =
+        new.blocks().any(|(_, block)| crate::leaf::is_thinking(block) && block.cache_control.is_some());
+    let deferred = new.tools.iter().any(|tool| tool.deferred && tool.cache_control.is_some());
+    let was = old.tools.iter().any(|tool| tool.deferred && tool.cache_control.is_some());
+    let fits = if before == 0 { after <= MARKS } else { after <= before };
+    fits && !thinking && (!deferred || was)
+}
+
+/// Whatever is named has its definition, and not all that is left is deferred.
+fn tools_fit(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
+    let before: BTreeSet<_> = old.tools.iter().filter_map(|tool| tool.name?.as_str()).collect();
+    let after: BTreeSet<_> = new.tools.iter().filter_map(|tool| tool.name?.as_str()).collect();
+    if !after.is_subset(&before) || new.tools.len() > old.tools.len() {
+        return false;
+    }
+    let resident = |anatomy: &Anatomy<'_, '_>| anatomy.tools.iter().any(|tool| !tool.deferred);
+    let emptied = resident(old) && !resident(new);
+    let named = crate::levers::tools::named(old);
+    !emptied && named.iter().all(|name| after.contains(name.as_str()) || !before.contains(name.as_str()))
+}

@@ -1,0 +1,189 @@
+//! Random sessions: with the default policy nothing is refused and no thinking lost, whatever happens to the gateway.
+
+use super::client::{BINDING, Client, Dice, Kind, OLDER};
+use super::gateway::Gateway;
+use deadweight_levers::{Lever, Policy, Profile, ToolRule};
+use deadweight_testkit::strict::{Judge, Request, Verdict};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is done to the gateway in mid-session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Calm,
+    Restarts,
+    LosesJournal,
+    Switches,
+    LocksJournal,
+}
+
+/// What became of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) nanos: u64,
+    pub(crate) dropped: usize,
+    pub(crate) requests: usize,
+    pub(crate) decided: BTreeMap<Lever, u32>,
+    pub(crate) edited: usize,
+}
+
+pub(crate) fn policy() -> Policy {
+    Policy { tools: ToolRule { deny: vec!["mcp__git__*".into()], allow: Vec::new() }, ..Policy::default() }
+}
+
+pub(crate) fn faithful() -> Policy {
+    Policy { profile: Profile::Faithful, ..Policy::default() }
+}
+
+pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fate) -> Run {
+    let mut judge = Judge::default();
+    let mut client = Client::new(seed, kind);
+    let mut gateway = Gateway::new(policy);
+    // What happens does not hang on what the gateway does.
+    let mut chance = Dice::new(seed * 31 + 7);
+    let mut fates = Dice::new(seed * 17 + 3);
+    let mut at = Duration::ZERO;
+    let mut run = Run::default();
+    for turn in 0..turns {
+        client.choose_model();
+        if chance.one_in(15) {
+            client.begin_other();
+        }
+        let other = (!client.others.is_empty() && chance.one_in(4))
+            .then(|| chance.below(client.others.len() as u64) as usize);
+        if chance.one_in(14) {
+            let own = match other {
+                Some(other) => &mut client.others[other],
+                None => &mut client.main,
+            };
+            if own.branch() {
+                gateway.forget_sent();
+            }
+        } else if chance.one_in(25) {
+            client.main.compact();
+        }
+        match (fate, fates.one_in(6)) {
+            (Fate::Restarts, true) => gateway.restart(),
+            (Fate::LosesJournal, true) => gateway.lose_journal(),
+            (Fate::LocksJournal, _) => gateway.writable = !fates.one_in(3),
+            (Fate::Switches, true) => {
+                let lever = Lever::ALL[fates.below(Lever::ALL.len() as u64) as usize];
+                let on = fates.one_in(2);
+                gateway.policy.switches.insert(lever, on);
+            }
+            _ => {}
+        }
+        let retries = if chance.one_in(10) { 2 } else { 1 };
+        let body = client.body(other);
+        let mut accepted = None;
+        for _ in 0..retries {
+            let (sent, outcome) = gateway.send(&body, at.as_millis() as u64);
+            for action in &outcome.actions {
+                assert!(
+                    action.stood_down.is_none_or(|reason| action.lever.reasons().contains(&reason)),
+                    "{action:?}"
+                );
+                *run.decided.entry(action.lever).or_default() += action.decided;
+            }
+            run.edited += usize::from(sent != body);
+            let verdict = judge.judge(Request { path: "/v1/messages", headers: &[], body: &sent, at });
+            match verdict {
+                Verdict::Accepted(own) => {
+                    run.dropped += own.dropped().count();
+                    accepted = Some(own);
+                }
+                Verdict::Refused(refusal) => {
+                    panic!("seed {seed}, {fate:?}, turn {turn}: {} {}", refusal.rule, refusal.message)
+                }
+            }
+        }
+        let Some(accepted) = accepted else { continue };
+        judge.begin(&accepted.ticket, at + Duration::from_secs(1));
+        let own = match other {
+            Some(other) => &mut client.others[other],
+            None => &mut client.main,
+        };
+        let (said, answers) = own.turn(kind.large);
+        let (said, bill) = judge.answer(&accepted.ticket, said);
+        run.nanos += bill.nanos;
+        run.requests += 1;
+        own.keep(&said, answers);
+        let gap = match chance.below(12) {
+            0 if kind.idles => 1_500,
+            1 if kind.idles => 400,
+            _ => 20,
+        };
+        at += Duration::from_secs(gap);
+    }
+    run
+}
+
+const CALM: Kind =
+    Kind { model: OLDER, switches_model: false, shuffles: false, large: false, idles: false, marks: true };
+const FATES: [Fate; 5] = [Fate::Calm, Fate::Restarts, Fate::LosesJournal, Fate::Switches, Fate::LocksJournal];
+
+/// Sessions of one kind under every fate. `fires`: levers that have to have decided something.
+fn holds(first: u64, kind: Kind, rounds: u64, fires: &[Lever]) {
+    let mut decided: BTreeMap<Lever, u32> = BTreeMap::new();
+    let mut paid = [0_u64; 2];
+    for (number, fate) in FATES.into_iter().enumerate() {
+        // What an older model's conversation was edited to, a model that binds thinking holds it to.
+        if kind.switches_model && fate == Fate::LosesJournal {
+            continue;
+        }
+        for round in 0..rounds {
+            let seed = first + number as u64 * 10 + round;
+            let own = run(seed, kind, 36, policy(), fate);
+            let plain = run(seed, kind, 36, faithful(), Fate::Calm);
+            assert_eq!(plain.edited, 0);
+            assert_eq!(own.requests, plain.requests);
+            assert_eq!(own.dropped, plain.dropped, "seed {seed}: thinking was dropped");
+            if fate != Fate::LosesJournal {
+                paid = [paid[0] + own.nanos, paid[1] + plain.nanos];
+            }
+            for (lever, count) in own.decided {
+                *decided.entry(lever).or_default() += count;
+            }
+        }
+    }
+    // Nobody loses money by it.
+    assert!(paid[0] <= paid[1], "{paid:?}");
+    for lever in fires {
+        assert!(decided.get(lever).is_some_and(|count| *count > 0), "{lever} did nothing: {decided:?}");
+    }
+}
+
+#[test]
+fn older_models() {
+    holds(0, CALM, 2, &[Lever::Passthrough, Lever::PruneTools, Lever::Dedup]);
+}
+
+#[test]
+fn large_results_idle_gaps_and_shuffled_tools() {
+    let kind = Kind { large: true, idles: true, shuffles: true, ..CALM };
+    holds(100, kind, 1, &[Lever::SteadyPrefix, Lever::Dedup, Lever::ElideResults]);
+}
+
+#[test]
+fn clients_without_markers() {
+    let kind = Kind { marks: false, idles: true, ..CALM };
+    holds(200, kind, 2, &[Lever::PlaceBreakpoints, Lever::ElideResults]);
+}
+
+#[test]
+fn models_that_bind_thinking() {
+    let kind = Kind { model: BINDING, idles: true, ..CALM };
+    holds(300, kind, 2, &[Lever::PruneTools]);
+}
+
+#[test]
+fn models_that_bind_thinking_and_clients_without_markers() {
+    let kind = Kind { model: BINDING, large: true, marks: false, ..CALM };
+    holds(400, kind, 1, &[Lever::PruneTools, Lever::PlaceBreakpoints]);
+}
+
+#[test]
+fn users_that_go_from_one_model_to_another_and_back() {
+    let kind = Kind { switches_model: true, idles: true, ..CALM };
+    holds(500, kind, 2, &[Lever::PruneTools, Lever::Dedup]);
+}
