@@ -14,6 +14,7 @@ mod call;
 mod error;
 mod exchange;
 mod export;
+mod journal;
 mod ledger;
 mod lineage;
 mod listing;
@@ -32,6 +33,7 @@ pub use exchange::{
     Slice, Splice, StandingPart, ToolLine, ToolSet,
 };
 pub use export::{Export, ExportError, Form, Table};
+pub use journal::{Commit, Decision, Journal, JournalError, journal_beside};
 pub use ledger::{Filter, Ledger, Totals, Usage};
 pub use lineage::Lineage;
 pub use listing::Listing;

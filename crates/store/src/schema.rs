@@ -187,6 +187,22 @@ CREATE TABLE lineage (
 /// How long a statement waits for another process that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
+/// What a database of ours is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape<'a> {
+    /// What it says it is, so that no other database is written to.
+    pub(crate) application: i64,
+    /// One step for each version.
+    pub(crate) steps: &'a [&'a str],
+    /// How long a statement waits for another process that writes.
+    pub(crate) busy: Duration,
+    /// Whether what is committed survives the end of the machine, and not only that of the process.
+    pub(crate) durable: bool,
+}
+
+/// The ledger.
+const LEDGER: Shape<'_> = Shape { application: APPLICATION, steps: STEPS, busy: BUSY, durable: false };
+
 /// How a ledger is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -201,12 +217,18 @@ pub(crate) async fn open(file: &Path, access: Access) -> Result<SqliteConnection
     if access == Access::Write {
         make(file)?;
     }
-    match connect(file, false, STEPS).await {
+    match connect(file, false, &LEDGER).await {
         Err(error) if access == Access::Read && matches!(error.cause, Cause::ReadOnly | Cause::Unopened) => {
-            connect(file, true, STEPS).await
+            connect(file, true, &LEDGER).await
         }
         outcome => outcome,
     }
+}
+
+/// Opens, and makes where there is none, another database of ours.
+pub(crate) async fn open_shape(file: &Path, shape: &Shape<'_>) -> Result<SqliteConnection, Error> {
+    make(file)?;
+    connect(file, false, shape).await
 }
 
 /// Makes the file, for its owner alone; SQLite gives its companions the same rights.
@@ -231,26 +253,27 @@ fn make(file: &Path) -> Result<(), Error> {
     }
 }
 
-async fn connect(file: &Path, read_only: bool, steps: &[&str]) -> Result<SqliteConnection, Error> {
+async fn connect(file: &Path, read_only: bool, shape: &Shape<'_>) -> Result<SqliteConnection, Error> {
     let of_sqlite = |error| Error::of_sqlite(file, &error);
     let options = SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(false)
         .read_only(read_only)
-        .busy_timeout(BUSY)
+        .busy_timeout(shape.busy)
         .disable_statement_logging();
     let mut connection = options.connect().await.map_err(of_sqlite)?;
-    let version = known(&mut connection, file, steps).await?;
+    let version = known(&mut connection, file, shape).await?;
     if read_only {
         // What cannot be brought up to date can be read only if it is.
-        return match version == steps.len() {
+        return match version == shape.steps.len() {
             true => Ok(connection),
             false => Err(Error::new(file, Cause::ReadOnly, "it is of an earlier shape")),
         };
     }
     journal(&mut connection).await.map_err(of_sqlite)?;
-    connection.execute("PRAGMA synchronous = NORMAL").await.map_err(of_sqlite)?;
-    migrate(&mut connection, file, steps).await?;
+    let synchronous = if shape.durable { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+    connection.execute(synchronous).await.map_err(of_sqlite)?;
+    migrate(&mut connection, file, shape).await?;
     Ok(connection)
 }
 
@@ -275,33 +298,34 @@ fn is_busy(error: &sqlx::Error) -> bool {
 
 /// Brings the shape up to date. The write lock is held from before the version is read until it is written: of many
 /// processes one does it, and the others find it done.
-async fn migrate(connection: &mut SqliteConnection, file: &Path, steps: &[&str]) -> Result<(), Error> {
+async fn migrate(connection: &mut SqliteConnection, file: &Path, shape: &Shape<'_>) -> Result<(), Error> {
     let of_sqlite = |error| Error::of_sqlite(file, &error);
-    if known(connection, file, steps).await? == steps.len() {
+    if known(connection, file, shape).await? == shape.steps.len() {
         return Ok(());
     }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(of_sqlite)?;
-    let version = known(&mut transaction, file, steps).await?;
-    for step in steps.iter().skip(version) {
+    let version = known(&mut transaction, file, shape).await?;
+    for step in shape.steps.iter().skip(version) {
         transaction.execute(AssertSqlSafe(*step)).await.map_err(of_sqlite)?;
     }
-    let mark = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {}", steps.len());
+    let mark =
+        format!("PRAGMA application_id = {}; PRAGMA user_version = {}", shape.application, shape.steps.len());
     transaction.execute(AssertSqlSafe(mark)).await.map_err(of_sqlite)?;
     transaction.commit().await.map_err(of_sqlite)
 }
 
 /// The version of the shape that is there; 0 where there is none yet.
-async fn known(connection: &mut SqliteConnection, file: &Path, steps: &[&str]) -> Result<usize, Error> {
+async fn known(connection: &mut SqliteConnection, file: &Path, shape: &Shape<'_>) -> Result<usize, Error> {
     let of_sqlite = |error| Error::of_sqlite(file, &error);
     let one = "SELECT a.application_id, u.user_version, (SELECT count(*) FROM sqlite_schema) \
                FROM pragma_application_id AS a, pragma_user_version AS u";
     let (application, version, things): (i64, i64, i64) =
         sqlx::query_as(one).fetch_one(connection).await.map_err(of_sqlite)?;
-    if application != APPLICATION && (things > 0 || application != 0) {
+    if application != shape.application && (things > 0 || application != 0) {
         return Err(Error::new(file, Cause::Foreign, ""));
     }
     match usize::try_from(version) {
-        Ok(version) if version <= steps.len() => Ok(version),
+        Ok(version) if version <= shape.steps.len() => Ok(version),
         _ => Err(Error::new(file, Cause::Newer, format!("its shape is version {version}"))),
     }
 }
@@ -311,7 +335,7 @@ mod tests {
     use super::*;
 
     async fn shape(file: &Path) -> Vec<String> {
-        let mut connection = connect(file, true, STEPS).await.unwrap();
+        let mut connection = connect(file, true, &LEDGER).await.unwrap();
         let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
         sqlx::query_as(sql)
             .fetch_all(&mut connection)
@@ -348,6 +372,7 @@ mod tests {
             .copied()
             .chain(["ALTER TABLE call ADD COLUMN host TEXT NOT NULL DEFAULT ''"])
             .collect();
+        let later = Shape { steps: &later, ..LEDGER };
         // Several at once: one of them does it.
         let (a, b, c) = tokio::join!(
             connect(&file, false, &later),
