@@ -28,7 +28,15 @@ const SYSTEM: &[SystemProgram] = &[
         check: ("c++", &["--version"]),
         debian: &["g++"],
     },
+    SystemProgram {
+        name: "Chromium (for the dashboard)",
+        check: ("sh", &["-c", "chromium --version || chromium-browser --version || google-chrome --version"]),
+        debian: &["chromium"],
+    },
 ];
+
+/// What Chromium is called, by its makers and by systems.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// Makes sure that the system's programs are there.
 ///
@@ -133,6 +141,32 @@ impl Suites {
 /// When the registry does not answer, or the cache cannot be written.
 pub fn suites() -> Result<Suites> {
     npm("conformance", "xtask/conformance").map(Suites)
+}
+
+/// A browser, and what tests look at pages with.
+#[derive(Debug, Clone)]
+pub struct Browser {
+    /// The folder with the packages that `xtask/pages` names.
+    pub modules: PathBuf,
+    /// The browser's program.
+    pub program: PathBuf,
+}
+
+/// Finds a browser, and installs what drives it, named in `xtask/pages`.
+///
+/// # Errors
+///
+/// When there is no browser, the registry does not answer, or the cache cannot be written.
+pub fn browser() -> Result<Browser> {
+    let modules = npm("pages", "xtask/pages")?.join("node_modules");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let program = BROWSERS
+        .iter()
+        .flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)))
+        .find(|program| program.is_file());
+    let program = program
+        .ok_or_else(|| Failure::new("the tests need Chromium: apt-get install chromium".to_owned()))?;
+    Ok(Browser { modules, program })
 }
 
 /// What a folder of the workspace pins, installed by npm.

@@ -28,6 +28,7 @@ pub fn run(arguments: &Arguments) -> Result {
     provision::servers()?;
     let model = provision::model()?;
     provision::suites()?;
+    provision::browser()?;
     let whole = arguments.nextest.is_empty();
     if whole {
         shell::run(cargo().args(["test", "--doc", "--workspace", "--locked", "--quiet"]))?;

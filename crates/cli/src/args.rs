@@ -3,6 +3,7 @@
 mod gateway;
 mod ledger;
 mod mcp;
+mod run;
 
 pub(crate) use gateway::{Gateway, LogForm};
 pub(crate) use ledger::{
@@ -10,6 +11,7 @@ pub(crate) use ledger::{
     LedgerShow, LedgerVacuum, TableArg,
 };
 pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
+pub(crate) use run::{AgentArg, Run};
 
 use crate::render::number::parse_tokens;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -42,6 +44,7 @@ pub(crate) enum Command {
     Gate(Box<Gate>),
     Gateway(Box<Gateway>),
     Mcp(Box<Mcp>),
+    Run(Box<Run>),
     Ledger(Box<Ledger>),
 }
 

@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         args::Command::Gate(gate) => commands::gate::run(&gate),
         args::Command::Gateway(gateway) => commands::gateway::run(&gateway),
         args::Command::Mcp(mcp) => commands::mcp::run(&mcp),
+        args::Command::Run(run) => commands::run::run(&run),
         args::Command::Ledger(ledger) => commands::ledger::run(&ledger),
     };
     let exit = outcome.unwrap_or_else(|trouble| {

@@ -7,6 +7,7 @@
 //! - [`measure`]: what passed, priced and set beside what the provider counted, off the way of what is forwarded.
 //! - [`metrics`]: the counters for Prometheus.
 //! - [`otlp`]: the same, told to an OpenTelemetry collector.
+//! - [`tally`]: what one run of an agent carried, summed up.
 //! - [`watching`]: all that looks at what passes, put together.
 //! - [`own`]: what the gateway answers itself.
 //! - [`pages`]: the dashboard on the ledger, and the same figures as JSON.
@@ -23,6 +24,7 @@ pub mod own;
 pub mod pages;
 pub mod provider;
 pub mod relay;
+pub mod tally;
 pub mod watching;
 
 pub use provider::Provider;

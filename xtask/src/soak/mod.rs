@@ -1,6 +1,7 @@
-//! `cargo xtask soak`: the lazy proxy against the world, longer than a run of the tests may take.
+//! `cargo xtask soak`: the lazy proxy and the gateway against the world, longer than a run of the tests may take.
 
 mod clients;
+pub mod gateway;
 mod restarts;
 mod servers;
 
@@ -28,6 +29,8 @@ pub struct Arguments {
 enum Part {
     /// Real clients, bare and through the proxy, against a scripted model
     Clients,
+    /// Real clients, straight and through `deadweight run`, against a scripted provider
+    Gateway,
     /// The public servers that install, listed bare and through the proxy
     Servers,
     /// A thousand reconnects and restarts, byte for byte
@@ -48,6 +51,7 @@ pub fn run(arguments: &Arguments) -> Result {
     for part in parts {
         let done = match part {
             Part::Clients => clients::run(&arguments.client, arguments.cut_off),
+            Part::Gateway => gateway::run(&arguments.client, arguments.cut_off),
             Part::Servers => servers::run(arguments.cut_off),
             Part::Restarts => restarts::run(),
         };

@@ -5,3 +5,4 @@ pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod ledger;
 pub(crate) mod mcp;
+pub(crate) mod run;

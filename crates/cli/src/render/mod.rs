@@ -12,6 +12,7 @@ pub(crate) mod ledger;
 pub(crate) mod markdown;
 pub(crate) mod markdown_memory;
 pub(crate) mod mcp;
+pub(crate) mod run;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod text;

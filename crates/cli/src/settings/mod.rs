@@ -49,6 +49,15 @@ impl Screen {
         Self { columns: columns.or(terminal.then_some(80)), terminal }
     }
 
+    /// The screen that standard error is.
+    pub(crate) fn of_stderr() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let own = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
+        let told = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
+        let columns = own.or_else(told).filter(|&columns| columns > 0);
+        Self { columns: columns.or(terminal.then_some(80)), terminal }
+    }
+
     /// The width at which sentences are wrapped.
     pub(crate) fn sentence(self) -> usize {
         self.columns.unwrap_or(100).clamp(40, 120)

@@ -37,7 +37,8 @@ impl Running {
     fn ask(&self, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
-        let head = format!("POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-ant-secret\r\n");
+        let method = if body.is_empty() { "GET" } else { "POST" };
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-ant-secret\r\n");
         let rest = format!("connection: close\r\ncontent-length: {length}\r\n\r\n{body}");
         stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
         let mut answer = String::new();
@@ -82,6 +83,9 @@ fn requests_pass_settings_change_and_nothing_secret_is_told() {
     assert_eq!(one.requests()[0].body, body.as_bytes());
     assert!(gateway.ask("/v1/models", "").starts_with("HTTP/1.1 421 "));
     assert!(gateway.ask("/metrics", "").contains("deadweight_"));
+    eventually("the dashboard does not show it", || {
+        gateway.ask("/deadweight/", "").contains("What your agents carry")
+    });
     assert!(gateway.ask("/deadweight/v1/context", "").contains("\"deadweight/context/1\""));
     std::fs::write(sandbox.path().join(settings), upstream(&two)).unwrap();
     gateway.signal(Signal::HUP);

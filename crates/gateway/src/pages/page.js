@@ -27,9 +27,37 @@
     for (const { name } of [...from.attributes]) if (!to.hasAttribute(name)) from.removeAttribute(name);
     for (const { name, value } of [...to.attributes]) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
     if (open) from.open = true;
+    if (to.firstElementChild?.dataset?.key) return patchRows(from, to);
     const old = [...from.childNodes], now = [...to.childNodes];
     now.forEach((node, at) => (old[at] ? patch(old[at], node) : from.append(node.cloneNode(true))));
     old.slice(now.length).forEach((node) => node.remove());
+  };
+
+  // Rows are told by their keys: those that stay are not moved, so that the one with the focus keeps it.
+  const patchRows = (from, to) => {
+    const key = (node) => node.dataset?.key;
+    const own = new Map([...from.children].map((node) => [key(node), node]));
+    const stays = new Set([...to.children].map(key));
+    let at = from.firstElementChild;
+    for (const node of [...to.children]) {
+      while (at && !stays.has(key(at))) {
+        const gone = at;
+        at = at.nextElementSibling;
+        gone.remove();
+      }
+      const row = own.get(key(node));
+      if (!row) from.insertBefore(node.cloneNode(true), at);
+      else {
+        if (row === at) at = at.nextElementSibling;
+        else from.insertBefore(row, at);
+        patch(row, node);
+      }
+    }
+    while (at) {
+      const gone = at;
+      at = at.nextElementSibling;
+      gone.remove();
+    }
   };
 
   const refresh = async () => {

@@ -74,7 +74,7 @@ fn line(one: &Exchange, now_ms: u64) -> Markup {
     let (how, fine) = words::ended(one);
     let lost = one.cache.as_ref().map_or(0, |cache| cache.lost_tokens);
     html! {
-        tr {
+        tr data-key=(short(&one.id)) {
             td { (when(one.at_ms, now_ms)) }
             th class="text" scope="row" { a href=(request_href(&one.id)) { (brief(&one.id, 8)) } }
             td class="text" {

@@ -252,7 +252,7 @@ fn turn(one: &Exchange) -> Markup {
     let footprint = one.footprint.as_ref();
     let (how, fine) = words::ended(one);
     html! {
-        tr {
+        tr data-key=(short(&one.id)) {
             th class="text" scope="row" { a href=(request_href(&one.id)) { @match one.turn { Some(turn) => (thousands(turn)), None => (brief(&one.id, 8)) } } }
             td { (footprint.map_or_else(|| NONE.to_owned(), |footprint| estimated(footprint.floor()))) }
             td { (footprint.map_or_else(|| NONE.to_owned(), |footprint| estimated(footprint.sent()))) }

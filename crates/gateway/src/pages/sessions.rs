@@ -6,6 +6,7 @@ use super::shell::{
     Here, basis, brief, filters, head, here_with, maybe, name, page, pager, ranges, scroll, session_href,
     when,
 };
+use deadweight_present::harmless::short;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::number::{NONE, count, estimated, share, thousands};
 use deadweight_store::{Group, Session};
@@ -88,7 +89,7 @@ pub(crate) fn table(sessions: &[Session], query: &Query, order: Option<&str>, no
             } }
             tbody {
                 @for one in sessions {
-                    tr {
+                    tr data-key=(short(&one.session)) {
                         th class="text" scope="row" { a href=(session_href(&one.session)) { (brief(&one.session, 12)) } }
                         td class="text" {
                             @match &one.agent { Some(agent) => (name(agent)), None => "—" }

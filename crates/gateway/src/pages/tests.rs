@@ -39,10 +39,51 @@ fn page(target: &str) -> String {
     page
 }
 
-/// A page as lines, so that a change can be read.
+/// What a page says, a line for each block: charts by their titles and sentences, links by their words.
 fn lines(page: &str) -> String {
-    let inner = page.split_once("<main").and_then(|(_, rest)| rest.split_once("</main>")).unwrap().0;
-    inner.replace("><", ">\n<")
+    let inner = page.split_once("<main").and_then(|(_, rest)| rest.split_once('>')).unwrap().1;
+    let inner = inner.split_once("</main>").unwrap().0;
+    let mut out = String::new();
+    let mut quiet = 0;
+    for (at, part) in inner.split('<').enumerate() {
+        let (tag, text) = if at == 0 { ("", part) } else { part.split_once('>').unwrap() };
+        let name = tag.trim_start_matches('/').split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap();
+        // Within a chart every column and cell has a title of its own.
+        match (name, tag.starts_with('/')) {
+            ("g", false) => quiet += 1,
+            ("g", true) => quiet -= 1,
+            _ => {}
+        }
+        let block = [
+            "p",
+            "li",
+            "tr",
+            "h1",
+            "h2",
+            "title",
+            "desc",
+            "figcaption",
+            "pre",
+            "svg",
+            "nav",
+            "section",
+            "caption",
+        ];
+        if block.contains(&name) {
+            out.push('\n');
+        } else if ["td", "th", "b", "span", "option"].contains(&name)
+            && !tag.starts_with('/')
+            && !out.ends_with(['\n', ' '])
+        {
+            out.push_str(if name == "td" || name == "th" { " | " } else { " " });
+        }
+        if quiet == 0 {
+            out.push_str(text);
+        }
+    }
+    let lines: Vec<&str> =
+        out.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "|").collect();
+    lines.join("\n")
 }
 
 const PAGES: [&str; 14] = [

@@ -7,6 +7,7 @@ use super::shell::{
     Here, ROOT, bar, basis, filters, head, here_with, name, page, ranges, requests_href, scroll, when,
 };
 use super::words;
+use deadweight_present::harmless::short;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::number::{NONE, count, estimated, share, thousands};
 use deadweight_store::{Billed, Origin};
@@ -72,7 +73,7 @@ fn line(tool: &Billed, model: &Tools, heaviest: u64, weighted: u64) -> Markup {
     let called = calls(tool);
     let days = model.range.word();
     html! {
-        tr {
+        tr data-key=(short(&format!("{} {} {}", tool.server, tool.namespace, tool.name))) {
             th class="text" scope="row" { a href=(requests_href(model.range, &[("tool", &tool.name)])) { (name(&tool.name)) } }
             td class="text" {
                 @match tool.origin {

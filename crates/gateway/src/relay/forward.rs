@@ -4,6 +4,7 @@ use super::config::{Config, Secret};
 use super::guard::{Guard, wants_websocket};
 use super::headers;
 use super::line::Status;
+use super::login;
 use super::notes::{Level, Note};
 use super::own::{Own, text};
 use super::passage::{Desk, Head, Passage, Went};
@@ -145,7 +146,13 @@ impl Relay {
             "/" => return text(StatusCode::OK, "deadweight gateway. What passes is shown at /deadweight/\n"),
             _ => {}
         }
+        if let (Some(token), login::PATH) = (&rules.config.token, parts.uri.path()) {
+            return login::answer(token, &parts.method, body).await;
+        }
         if let Err(denied) = rules.guard.own(&parts.headers) {
+            if login::wanted(&parts.method, parts.uri.path(), &parts.headers) {
+                return login::page(StatusCode::UNAUTHORIZED);
+            }
             return self.refuse(&Refusal::denied(denied), None);
         }
         match &self.own {

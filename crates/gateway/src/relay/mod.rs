@@ -17,6 +17,7 @@ mod guard;
 mod headers;
 mod line;
 mod listener;
+mod login;
 mod notes;
 mod own;
 mod passage;

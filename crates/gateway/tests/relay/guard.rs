@@ -273,3 +273,29 @@ fn connections_beyond_the_bound_wait() {
     drop(one);
     assert_eq!(three.answer().status(), 200);
 }
+
+#[test]
+fn a_person_at_a_browser_types_the_token_in() {
+    let server = echo();
+    let gate = Gate::start(&server.at(""), |config| config.token = Some(Secret::new("hunter22")));
+    let page = gate.ask(&get("/deadweight/", &[("accept", "text/html,*/*")]));
+    assert_eq!((page.status(), page.header("x-deadweight-answer")), (401, Some("own")));
+    assert!(page.text().contains("<form method=post") && !page.text().contains("hunter22"));
+    assert_eq!(gate.ask(&get("/deadweight/", &[])).status(), 401);
+    assert_eq!(gate.ask(&get("/deadweight/login", &[])).status(), 200);
+    for wrong in [&b"token=hunter2"[..], b"", b"token=", &[b'x'; 10_000]] {
+        let answer = gate.ask(&post("/deadweight/login", &[], wrong));
+        assert_eq!((answer.status(), answer.header("set-cookie")), (403, None));
+    }
+    // A page of somebody else cannot send the form.
+    let foreign = post("/deadweight/login", &[("origin", "http://evil.example")], b"token=hunter22");
+    assert_eq!(gate.ask(&foreign).status(), 403);
+    let answer = gate.ask(&post("/deadweight/login", &[], b"token=hunter22"));
+    assert_eq!((answer.status(), answer.header("location")), (303, Some("/deadweight/")));
+    let cookie = answer.header("set-cookie").unwrap().to_owned();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
+    let known = gate.ask(&get("/deadweight/", &[("cookie", cookie.split(';').next().unwrap())]));
+    // It is known; there is nothing to show here.
+    assert_eq!(known.status(), 404);
+    assert_eq!(server.requests().len(), 0);
+}

@@ -54,8 +54,11 @@ fn answer(dashboard: &Dashboard, file: &Path, mut stream: TcpStream) -> io::Resu
 /// Tells of every change of the ledger's files.
 fn events(file: &Path, mut stream: TcpStream) -> io::Result<()> {
     let wal = PathBuf::from(format!("{}-wal", file.display()));
-    let seen =
-        || std::fs::metadata(&wal).and_then(|metadata| Ok((metadata.len(), metadata.modified()?))).ok();
+    // What is written last by the last of all is folded into the file at once.
+    let of = |file: &Path| {
+        std::fs::metadata(file).and_then(|metadata| Ok((metadata.len(), metadata.modified()?))).ok()
+    };
+    let seen = || (of(file), of(&wal));
     stream.write_all(EVENTS_BEGIN.as_bytes())?;
     let (mut last, mut count) = (seen(), 0);
     loop {

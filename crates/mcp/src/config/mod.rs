@@ -158,6 +158,13 @@ pub fn expand(text: &str, context: Context<'_>) -> Result<Text, Reason> {
     Expander { syntax: Syntax::Dollar, context, workspace, folder }.expand(text, 1)
 }
 
+/// A text that is JSON but for comments, trailing commas and a byte order mark, as plain JSON of the same length. What is
+/// no JSON either way stays none.
+#[must_use]
+pub fn plain(text: &[u8]) -> Vec<u8> {
+    jsonc::plain(text)
+}
+
 /// Whether a text is a configuration of MCP servers, and in which format.
 pub fn detect(text: &[u8]) -> Option<Format> {
     let plain = jsonc::plain(text);

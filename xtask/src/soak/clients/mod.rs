@@ -7,7 +7,7 @@
 
 mod body;
 mod judge;
-mod server;
+pub(super) mod server;
 mod session;
 
 use std::fs;

@@ -5,15 +5,15 @@ use std::path::Path;
 use deadweight_testkit::scripted_mcp::{self, Act, Page, Script};
 use serde_json::{Value, json};
 
-pub(super) use crate::fixtures::server::LABEL;
+pub(in crate::soak) use crate::fixtures::server::LABEL;
 use crate::fixtures::server::definitions;
 use crate::{Context, Result};
 
 /// In the command line of every process of the server.
-pub(super) const MARKER: &str = "soaked-notes";
+pub(in crate::soak) const MARKER: &str = "soaked-notes";
 
 /// The tool that a rule of the client denies; it says of itself that it may destroy.
-pub(super) const DENIED: &str = "note_delete";
+pub(in crate::soak) const DENIED: &str = "note_delete";
 
 /// The tool that comes later.
 pub(super) const GROWN: &str = "note_grown";
@@ -51,7 +51,7 @@ fn tools() -> Vec<Value> {
 }
 
 /// The command that starts it. What reaches it is appended to `record`; it crashes as long as `crashed` is not there.
-pub(super) fn command(record: &Path, crashed: &Path) -> Result<Vec<String>> {
+pub(in crate::soak) fn command(record: &Path, crashed: &Path) -> Result<Vec<String>> {
     let mut later = tools();
     let schema = json!({ "type": "object", "properties": {} });
     later.push(json!({ "name": GROWN, "description": "It was not there before.", "inputSchema": schema }));

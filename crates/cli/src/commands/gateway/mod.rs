@@ -1,7 +1,7 @@
 //! `deadweight gateway`: the reverse proxy between agents and their providers.
 
+mod count;
 mod log;
-mod own;
 mod reload;
 
 use crate::args::Gateway as Args;
@@ -11,6 +11,7 @@ use crate::settings::gateway::Gateway as Settings;
 use crate::target::gather;
 use deadweight_footprint::origin::Origins;
 use deadweight_gateway::exchange::{Sink, channel};
+use deadweight_gateway::own::Answers;
 use deadweight_gateway::relay::{Config, ConfigError, Gateway, Parts, StartError};
 use deadweight_gateway::watching::{Watch, Watching};
 use deadweight_mcp::config::process_env;
@@ -70,22 +71,23 @@ async fn serve(
     let mut stop = Stop::new().map_err(system("signals cannot be caught"))?;
     let log = Arc::new(Log::new(args.log, args.global.quiet));
     let of_gateway = Arc::clone(&log);
-    let own = own::Pages::new(Arc::clone(&watching));
-    let parts = Parts {
-        sink,
-        own: Some(Arc::new(own)),
-        on_note: Arc::new(move |note| of_gateway.note(note)),
-        tls: None,
-    };
+    let own = Arc::new(Answers::new(Arc::clone(&watching)));
+    let pages = Arc::clone(&own);
+    let parts =
+        Parts { sink, own: Some(own), on_note: Arc::new(move |note| of_gateway.note(note)), tls: None };
     let config = settings.config.clone();
     let gateway = Gateway::bind(settings.config, parts).map_err(start_trouble)?;
     let addresses = gateway.addresses();
     tell(args, &config, &addresses)?;
     watching.metrics.open(0);
-    let counting = tokio::spawn(own::count(Arc::clone(&watching), gateway.handle()));
+    let counting = tokio::spawn(count::count(Arc::clone(&watching), gateway.handle()));
     let reloading = tokio::spawn(reload::watch(args.flags(), gateway.handle(), config, Arc::clone(&log)));
     let mut again = Stop::new().map_err(system("signals cannot be caught"))?;
-    let over = async move { stop.told().await };
+    let over = async move {
+        stop.told().await;
+        // Pages that are open are not waited for.
+        pages.end();
+    };
     let now = async move {
         again.told().await;
         again.told().await;
@@ -157,6 +159,7 @@ fn tell(args: &Args, config: &Config, addresses: &[SocketAddr]) -> Result<(), Tr
     for (provider, target) in &config.upstreams {
         exit::note(&format!("http://{address}/{provider} is {}", target.shown()));
     }
+    exit::note(&format!("what passes is shown at http://{address}/deadweight/"));
     exit::note("bodies pass as they are; the ledger has sizes, hashes, names and counts of them, no text");
     Ok(())
 }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// How long calls are gathered before the ledger's thread is woken for them: woken at every call, it would take its time on
 /// the way of each.
 const GATHERED: Duration = Duration::from_millis(100);
+/// How long a list waits to be priced: the client that was just served it is about to call something.
+const LATER: Duration = Duration::from_secs(1);
 /// How long the ledger may take to write its last lines.
 const LAST_LINES: Duration = Duration::from_secs(2);
 
@@ -71,6 +73,7 @@ impl Record {
             // It has time; what is served meanwhile has not. On Linux this is about the thread, elsewhere about all of them.
             #[cfg(target_os = "linux")]
             let _ = rustix::process::nice(10);
+            std::thread::park_timeout(LATER);
             rows(&surface, &entry).into_iter().for_each(|row| recorder.listed(row));
         });
         let mut all = self.pricing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,6 +85,7 @@ impl Record {
     pub(super) fn end(&self) {
         let Some(recorder) = &self.recorder else { return };
         let pricing = std::mem::take(&mut *self.pricing.lock().unwrap_or_else(PoisonError::into_inner));
+        pricing.iter().for_each(|one| one.thread().unpark());
         let until = Instant::now() + LAST_LINES;
         while pricing.iter().any(|one| !one.is_finished()) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(2));

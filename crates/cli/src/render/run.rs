@@ -1,0 +1,339 @@
+//! What `deadweight run` says: what a run carried, or what would be set for one.
+
+use super::harmless::{cut_middle, harmless, short};
+use super::ledger::class;
+use super::number::{NONE, count, estimated, share, signed, thousands};
+use super::style::{DIM, HOLDS, NEEDS_YOU, STRONG, paint};
+use super::table::wrap;
+use super::words;
+use crate::settings::Screen;
+use deadweight_gateway::tally::{Floor, Loss, Part, Report, Totals, Weight};
+use deadweight_present::money::estimated_usd;
+use deadweight_present::time::span;
+use deadweight_store::Origin;
+use std::fmt::Write as _;
+
+/// How many parts of the floor are named.
+const PARTS: usize = 6;
+/// How many causes of a loss are named, and how many turns of each.
+const CAUSES: usize = 3;
+/// How many servers and tools are named that were never called.
+const UNCALLED: usize = 3;
+/// In fewer turns nothing is called unused.
+const FEW_TURNS: u64 = 3;
+/// How much of a session's name is needed to find it again.
+const NAME: usize = 8;
+
+/// What is told at the end.
+pub(crate) struct Told<'a> {
+    pub(crate) report: &'a Report,
+    /// The configured servers, and whether they stand behind the proxy.
+    pub(crate) servers: &'a [(String, bool)],
+    pub(crate) agent: &'a str,
+    pub(crate) ledger: bool,
+}
+
+/// What was carried.
+pub(crate) fn text(told: &Told<'_>, screen: Screen) -> String {
+    let report = told.report;
+    let columns = screen.columns.unwrap_or(80).clamp(40, 160);
+    let rule = "─".repeat(columns.saturating_sub(17).min(61));
+    let mut out = format!("  {}\n", paint(&format!("── deadweight {rule}"), DIM));
+    let mut line = |text: String| out.push_str(&wrap(&text, 2, 4, columns));
+    if report.totals.requests == 0 {
+        line(paint(
+            "nothing came through the gateway: the agent asked nobody, or another address",
+            NEEDS_YOU,
+        ));
+        return out;
+    }
+    line(headline(report));
+    report.floor.iter().for_each(|floor| line(floor_line(floor)));
+    line(cache(report));
+    dead_weight(told).into_iter().for_each(&mut line);
+    if !report.levers.is_empty() {
+        line(levers(report));
+    }
+    if report.totals.failed > 0 {
+        line(failures(&report.totals));
+    }
+    line(receipts(told));
+    if let Some(estimator) = &report.estimator {
+        line(paint(&basis(report, estimator), DIM));
+    }
+    out
+}
+
+fn named(text: &str) -> String {
+    short(text).into_owned()
+}
+
+fn headline(report: &Report) -> String {
+    let totals = &report.totals;
+    let mut parts = vec![paint(&count(totals.turns, "turn", "turns"), STRONG)];
+    match (totals.prompt, totals.equivalent_tokens) {
+        (Some(prompt), Some(equivalents)) => parts.push(format!(
+            "{} tok in (billed as ≈ {} full-price equivalents)",
+            thousands(prompt),
+            thousands(equivalents)
+        )),
+        (Some(prompt), None) => parts.push(format!("{} tok in", thousands(prompt))),
+        (None, _) => parts.push(format!("{} tok in", estimated(totals.sent_tokens))),
+    }
+    match totals.nano {
+        Some(nano) if totals.priced < totals.turns => {
+            let without = count(totals.turns - totals.priced, "turn has", "turns have");
+            parts.push(format!("{} ({without} no known price)", paint(&estimated_usd(nano), STRONG)));
+        }
+        Some(nano) => parts.push(paint(&estimated_usd(nano), STRONG)),
+        None => parts.push(format!("cost {NONE}")),
+    }
+    parts.join(" · ")
+}
+
+fn floor_line(floor: &Floor) -> String {
+    let of = |part: &Part| match (part.kind, &part.server) {
+        ("builtin_tools", _) => "built-in tools".to_owned(),
+        (_, Some(server)) => named(server),
+        ("tools", None) => "tools".to_owned(),
+        (kind, None) => kind.to_owned(),
+    };
+    let mut parts: Vec<String> = floor
+        .parts
+        .iter()
+        .take(PARTS)
+        .map(|part| format!("{} {}", of(part), thousands(part.tokens)))
+        .collect();
+    let rest: u64 = floor.parts.iter().skip(PARTS).map(|part| part.tokens).sum();
+    if rest > 0 {
+        parts.push(format!("{} more {}", floor.parts.len() - PARTS, thousands(rest)));
+    }
+    let mut out =
+        format!("floor {} tok a turn: {}", paint(&estimated(floor.tokens), STRONG), parts.join(" · "));
+    let paid = floor.standing.iter().filter(|part| part.tokens > 0);
+    let mut standing: Vec<String> = paid
+        .clone()
+        .take(PARTS / 2)
+        .map(|part| format!("{} {}", words::standing(&part.kind), thousands(part.tokens)))
+        .collect();
+    let rest: u64 = paid.clone().skip(PARTS / 2).map(|part| part.tokens).sum();
+    if rest > 0 {
+        standing.push(format!("other {}", thousands(rest)));
+    }
+    if !standing.is_empty() {
+        let _ = write!(out, "; beside it, in the messages: {}", standing.join(" · "));
+    }
+    out
+}
+
+fn cache(report: &Report) -> String {
+    let totals = &report.totals;
+    let read = match (totals.cache_read, totals.prompt) {
+        (Some(read), Some(prompt)) => format!("cache: {} read", share(read, prompt)),
+        _ => format!("cache: {NONE} read"),
+    };
+    if report.losses.is_empty() {
+        return read;
+    }
+    let lost: u64 = report.losses.iter().map(|loss| loss.lost_tokens).sum();
+    let nano: Vec<u64> = report.losses.iter().filter_map(|loss| loss.lost_nano).collect();
+    let money =
+        if nano.is_empty() { String::new() } else { format!(" ({} more)", estimated_usd(nano.iter().sum())) };
+    let what = format!(
+        "{} re-wrote {} tok{money}",
+        count(report.losses.len() as u64, "turn", "turns"),
+        estimated(lost)
+    );
+    format!("{read} · {}: {}", paint(&what, NEEDS_YOU), causes(&report.losses))
+}
+
+/// Why turns lost their cache, the worst cause first.
+fn causes(losses: &[Loss]) -> String {
+    let mut by: Vec<(&str, Vec<&Loss>)> = Vec::new();
+    for loss in losses {
+        match by.iter_mut().find(|(class, _)| *class == loss.class) {
+            Some((_, all)) => all.push(loss),
+            None => by.push((&loss.class, vec![loss])),
+        }
+    }
+    let lost = |all: &[&Loss]| all.iter().map(|loss| loss.lost_tokens).sum::<u64>();
+    by.sort_by_key(|(_, all)| std::cmp::Reverse(lost(all)));
+    let mut out: Vec<String> = by.iter().take(CAUSES).map(|(class, all)| cause(class, all)).collect();
+    if by.len() > CAUSES {
+        out.push(format!("{} more", by.len() - CAUSES));
+    }
+    out.join(", ")
+}
+
+fn cause(class_name: &str, losses: &[&Loss]) -> String {
+    let what = match (class_name, losses) {
+        // How long it was idle says more than that the cache had lapsed.
+        ("ttl_lapse", [one]) if one.gap_ms.is_some() => format!("idle {}", span(one.gap_ms.unwrap_or(0))),
+        ("ttl_lapse", _) => "idle".to_owned(),
+        (other, _) => class(other),
+    };
+    let mut turns: Vec<u64> = losses.iter().filter_map(|loss| loss.turn).collect();
+    turns.sort_unstable();
+    turns.dedup();
+    if turns.is_empty() {
+        return what;
+    }
+    let mut shown: Vec<String> = turns.iter().take(CAUSES).map(u64::to_string).collect();
+    if turns.len() > CAUSES {
+        shown.push("…".to_owned());
+    }
+    format!("{what} (turn {})", shown.join(", "))
+}
+
+/// What was carried and never called, and what to do about it.
+fn dead_weight(told: &Told<'_>) -> Vec<String> {
+    let report = told.report;
+    let uncalled =
+        |weight: &&Weight| weight.calls == 0 && weight.weighted_tokens > 0 && weight.turns >= FEW_TURNS;
+    let ours = |weight: &&Weight| weight.server.as_deref() != Some("deadweight");
+    let mut out: Vec<String> = report
+        .servers
+        .iter()
+        .filter(uncalled)
+        .filter(ours)
+        .take(UNCALLED)
+        .map(|weight| {
+            let server = weight.server.as_deref().unwrap_or_default();
+            let behind = told.servers.iter().any(|(label, behind)| label == server && *behind);
+            let todo = match behind {
+                true => {
+                    "switch it off where it is not used; its schemas are left out already, where that saves"
+                        .to_owned()
+                }
+                false => format!(
+                    "`deadweight mcp --name {} --` before its command leaves its schemas out",
+                    named(server)
+                ),
+            };
+            format!("{} → {todo}", carried(&named(server), weight))
+        })
+        .collect();
+    let own: Vec<&Weight> =
+        report.tools.iter().filter(uncalled).filter(|tool| tool.origin == Origin::Builtin).collect();
+    if let [first, ..] = own.as_slice() {
+        let tokens: u64 = own.iter().map(|tool| tool.tokens).sum();
+        let names: Vec<String> = own
+            .iter()
+            .take(UNCALLED)
+            .map(|tool| {
+                format!("{} {}", named(tool.tool.as_deref().unwrap_or_default()), thousands(tool.tokens))
+            })
+            .collect();
+        let more = own.len().saturating_sub(names.len());
+        let more = if more > 0 { format!(" · {more} more") } else { String::new() };
+        let todo = match (told.agent, first.tool.as_deref()) {
+            ("claude-code", Some(name)) => format!(" → --disallowedTools {} takes one out", named(name)),
+            _ => String::new(),
+        };
+        out.push(format!(
+            "dead weight: {} never called, {} tok a turn: {}{more}{todo}",
+            count(own.len() as u64, "built-in tool", "built-in tools"),
+            estimated(tokens),
+            names.join(" · ")
+        ));
+    }
+    out
+}
+
+fn carried(name: &str, weight: &Weight) -> String {
+    format!(
+        "dead weight: {} — {} tok × {}, 0 calls",
+        paint(name, NEEDS_YOU),
+        estimated(weight.tokens),
+        count(weight.turns, "turn", "turns")
+    )
+}
+
+fn levers(report: &Report) -> String {
+    let of = |lever: &deadweight_gateway::context::LeverReport| {
+        let reasons: Vec<String> =
+            lever.stood_down.iter().map(|(reason, times)| format!("{} {times} ×", named(reason))).collect();
+        match (lever.fired, reasons.is_empty()) {
+            (0, _) => format!("{} stood down ({})", named(&lever.name), reasons.join(", ")),
+            (fired, _) => {
+                format!("{} {fired} × ({} B)", named(&lever.name), signed(lever.bytes.saturating_neg()))
+            }
+        }
+    };
+    format!("levers: {}", report.levers.iter().map(of).collect::<Vec<_>>().join(" · "))
+}
+
+fn failures(totals: &Totals) -> String {
+    let how: Vec<String> = totals
+        .failures
+        .iter()
+        .map(|(how, times)| format!("{} {times} ×", named(&how.replace('_', " "))))
+        .collect();
+    let what = format!("{} not answered", count(totals.failed, "request was", "requests were"));
+    format!("{}: {}", paint(&what, NEEDS_YOU), how.join(", "))
+}
+
+fn receipts(told: &Told<'_>) -> String {
+    let totals = &told.report.totals;
+    let same = format!("{} of {}", thousands(totals.unchanged), thousands(totals.bodies));
+    let same = if totals.unchanged == totals.bodies { paint(&same, HOLDS) } else { same };
+    let more = match (&told.report.session, told.ledger) {
+        (Some(session), true) => {
+            let name: String = session.chars().take(NAME).collect();
+            format!("receipts: deadweight ledger show {}", harmless(&name))
+        }
+        (None, true) => "receipts: deadweight ledger export".to_owned(),
+        (_, false) => "nothing was recorded: the ledger is off".to_owned(),
+    };
+    format!("bodies unchanged: {same} · {more}")
+}
+
+fn basis(report: &Report, estimator: &str) -> String {
+    let prices =
+        report.price_date.as_deref().map_or_else(String::new, |date| format!(", prices of {}", named(date)));
+    format!("basis: ≈ is estimator {}{prices}; the provider counted what has no ≈", named(estimator))
+}
+
+/// What would be set.
+pub(crate) struct Dry {
+    pub(crate) agent: &'static str,
+    pub(crate) words: Vec<String>,
+    pub(crate) set: Vec<(String, String)>,
+    pub(crate) files: Vec<(String, u64)>,
+    pub(crate) upstreams: Vec<(String, String)>,
+    pub(crate) servers: Vec<(String, String)>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// What would be set, for a person.
+pub(crate) fn dry(plan: &Dry, screen: Screen) -> String {
+    let columns = screen.columns.unwrap_or(usize::MAX);
+    let mut out = format!("  {}: nothing is started\n", paint(plan.agent, STRONG));
+    let mut part = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            let _ = write!(out, "\n  {}\n", paint(title, DIM));
+            for line in lines {
+                let line = harmless(&line);
+                let _ = writeln!(out, "    {}", cut_middle(&line, columns.saturating_sub(4).max(40)));
+            }
+        }
+    };
+    let quoted = |word: &String| match word
+        .chars()
+        .all(|c| c.is_ascii_graphic() && !"'\"\\$`!*?#&|;<>(){}[]~".contains(c))
+        && !word.is_empty()
+    {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    part("command", vec![plan.words.iter().map(quoted).collect::<Vec<_>>().join(" ")]);
+    part("environment", plan.set.iter().map(|(name, value)| format!("{name}={value}")).collect());
+    part("upstreams", plan.upstreams.iter().map(|(at, to)| format!("{at} is {to}")).collect());
+    part("MCP servers", plan.servers.iter().map(|(label, what)| format!("{label}: {what}")).collect());
+    part(
+        "files, for as long as it runs",
+        plan.files.iter().map(|(path, length)| format!("{path} ({length} B)")).collect(),
+    );
+    part("not seen", plan.notes.clone());
+    out
+}
