@@ -19,4 +19,5 @@ mod mcp_settings;
 mod memory;
 mod recorded_lists;
 mod requests;
+mod run;
 mod servers;
