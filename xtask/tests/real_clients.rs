@@ -1,4 +1,4 @@
-//! Claude Code and Codex, straight to a scripted provider and through `deadweight run`: the provider sees the same, and
+//! Claude Code, Codex and two SDKs, straight to a scripted provider and through `deadweight run`: the provider sees the same, and
 //! what is told at the end is what it billed. All clients: `cargo xtask soak gateway`.
 
 #![allow(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
@@ -20,4 +20,10 @@ fn claude_code() {
 #[test]
 fn codex() {
     holds(Layout::Codex);
+}
+
+#[test]
+fn sdks() {
+    let line = soak::gateway::sdks(&test::deadweight().unwrap());
+    assert!(line.is_ok(), "{}", line.unwrap_err());
 }

@@ -152,6 +152,15 @@ pub fn one(layout: Layout, deadweight: &Path) -> Result<String> {
     Ok(format!("{:<20} as without the gateway; {turns} turns told as they were billed", layout.name()))
 }
 
+/// The SDKs of Anthropic and OpenAI; a line for people.
+///
+/// # Errors
+///
+/// What does not hold.
+pub fn sdks(deadweight: &Path) -> Result<String> {
+    sdk::run(deadweight)
+}
+
 /// How a client reaches its provider.
 enum Way<'a> {
     Direct,

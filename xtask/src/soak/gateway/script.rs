@@ -28,7 +28,7 @@ pub(super) enum Beat {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bill(Arc<Mutex<Billed>>);
 
-/// The provider's own sums over the answers that it gave whole.
+/// The provider's own sums over the answers that it gave whole, as far as it told them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Billed {
     pub(super) turns: u64,
@@ -80,7 +80,16 @@ impl Played {
 
     fn said(&self, request: &Recorded, turn: Turn) -> Answer {
         let usage = self.usage(request);
-        self.bill.add(usage);
+        // A stream of chat completions has counters only where they were asked for.
+        let body = request.json();
+        let told = request.endpoint() != Endpoint::OpenaiChat
+            || body["stream"] != true
+            || body["stream_options"]["include_usage"] == true;
+        self.bill.add(if told {
+            usage
+        } else {
+            Usage { input: 0, cache_read: 0, cache_write: 0, output: 0 }
+        });
         turn.with_usage(usage).into()
     }
 
