@@ -287,6 +287,7 @@ impl Lever {
                 S::Subscription,
                 S::Resting,
                 S::UnsupportedDialect,
+                S::UnknownModel,
                 S::ClientMarks,
                 S::OneRequest,
                 S::VolatileHead,
@@ -347,6 +348,8 @@ reasons! {
     OddShape = "odd_shape";
     /// The format does not have what this works on.
     UnsupportedDialect = "unsupported_dialect";
+    /// Nobody has told us of this model.
+    UnknownModel = "unknown_model";
     /// The edit could not be proven right; the original was sent.
     Unproven = "unproven";
     /// What would be decided cannot be written down, so it is not done.

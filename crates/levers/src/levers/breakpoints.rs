@@ -4,6 +4,7 @@
 //! so that it is found however much was said since. They are set anew on every request, as clients do: where a breakpoint
 //! stands is nothing that the provider compares.
 
+use crate::binding::Binding;
 use crate::circumstances::Circumstances;
 use crate::lever::StandDown;
 use crate::levers::tools::Head;
@@ -35,6 +36,10 @@ pub(crate) fn ask(
 ) -> Result<Vec<Mark>, StandDown> {
     if anatomy.dialect != Dialect::AnthropicMessages {
         return Err(StandDown::UnsupportedDialect);
+    }
+    if stage.binding == Binding::Unknown {
+        // Not every service that speaks this format takes markers.
+        return Err(StandDown::UnknownModel);
     }
     if anatomy.marks().next().is_some() || !prefix.marks.is_empty() {
         return Err(StandDown::ClientMarks);

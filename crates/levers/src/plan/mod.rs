@@ -217,10 +217,15 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         tally.replays(Lever::PruneTools, head.pruning_again);
         tally.replays(Lever::SteadyPrefix, head.steadying_again);
 
-        let calls = calls::Calls::read(self.anatomy);
+        let asked =
+            [Lever::Dedup, Lever::ElideResults].map(|lever| (lever, self.barred_messages(lever, gate)));
+        let calls = match asked.iter().any(|(_, barred)| barred.is_none()) {
+            true => calls::Calls::read(self.anatomy),
+            false => calls::Calls::default(),
+        };
         let mut originals = Vec::new();
-        for lever in [Lever::Dedup, Lever::ElideResults] {
-            if let Some(reason) = self.barred_messages(lever, gate) {
+        for (lever, barred) in asked {
+            if let Some(reason) = barred {
                 tally.answer(lever, Err(reason));
                 continue;
             }

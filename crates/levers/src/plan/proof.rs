@@ -26,8 +26,8 @@ fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
     let (one, other) = (old.document.root(), new.document.root());
     one.entries().count() == other.entries().count()
         && one.entries().zip(other.entries()).all(|(one, other)| {
-            one.key.raw() == other.key.raw()
-                && (one.value.raw() == other.value.raw()
+            bytes(one.key) == bytes(other.key)
+                && (bytes(one.value) == bytes(other.value)
                     || ["messages", "input", "contents", "tools", "system", "request"]
                         .iter()
                         .any(|key| one.key.is_str(key)))
@@ -46,24 +46,32 @@ fn same_message<'o, 'b, 'n, 'a>(
     other: &Message<'n, 'a>,
 ) -> bool {
     let (before, after) = (old.blocks_of(one), new.blocks_of(other));
-    let raw = |value: Option<Value<'_, '_>>| value.map(|value| value.raw().to_owned());
     one.role == other.role
         && before.len() == after.len()
         && before.iter().zip(after).all(|(before, after)| {
             before.kind == after.kind
-                && raw(before.tool_id) == raw(after.tool_id)
-                && raw(before.tool_name) == raw(after.tool_name)
+                && same(before.tool_id, after.tool_id)
+                && same(before.tool_name, after.tool_name)
                 && before.inner.len() == after.inner.len()
                 && before.media.len() == after.media.len()
                 && before.content.len() == after.content.len()
                 && before.content.iter().zip(&after.content).all(|(before, after)| {
-                    before.raw() == after.raw() || (texts(*before, *after) && !is_blank(*after))
+                    bytes(*before) == bytes(*after) || (texts(*before, *after) && !is_blank(*after))
                 })
                 && (before.kind == BlockKind::ToolResult
                     || before.kind == BlockKind::Text
-                    || before.value.raw() == after.value.raw()
+                    || bytes(before.value) == bytes(after.value)
                     || after.cache_control.is_some())
         })
+}
+
+/// A value as it stands. (`Value::raw` would check its UTF-8 once more.)
+fn bytes<'d>(value: Value<'_, 'd>) -> &'d [u8] {
+    value.document().slice(value.span())
+}
+
+fn same(one: Option<Value<'_, '_>>, other: Option<Value<'_, '_>>) -> bool {
+    one.map(bytes) == other.map(bytes)
 }
 
 fn texts(one: Value<'_, '_>, other: Value<'_, '_>) -> bool {

@@ -36,6 +36,8 @@ pub(crate) struct Stage {
     pub(crate) cold: bool,
     /// Whether the model has spoken in it.
     pub(crate) answered: bool,
+    /// The last message of the model's.
+    answer: Option<usize>,
 }
 
 impl Stage {
@@ -65,7 +67,7 @@ impl Stage {
         let missed = answers.is_some_and(|last| {
             known.is_none() || new.iter().take(last).any(|own| own.role != Role::Assistant)
         });
-        let answered = messages.iter().any(|own| own.role == Role::Assistant);
+        let answer = messages.iter().rposition(|own| own.role == Role::Assistant);
         let head = messages.iter().rev().find_map(|own| own.sent.as_ref()?.head);
         let mut stage = Self {
             messages,
@@ -77,7 +79,8 @@ impl Stage {
             // Of two cold starts at one message the first stays: the second is a retry of it.
             cold: circumstances.cold.is_some()
                 && prefix.messages.last().is_some_and(|link| decisions.turned(&link.chain).is_none()),
-            answered,
+            answered: answer.is_some(),
+            answer,
         };
         stage.bound_thinking = stage.bound_thinking(anatomy);
         stage
@@ -116,7 +119,7 @@ impl Stage {
 
     /// Whether the model has spoken behind a message.
     pub(crate) fn is_answered(&self, message: usize) -> bool {
-        self.messages.iter().skip(message + 1).any(|own| own.role == Role::Assistant)
+        self.answer.is_some_and(|last| message < last)
     }
 
     /// Whether no message was sent before.

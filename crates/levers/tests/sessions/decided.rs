@@ -296,6 +296,11 @@ fn breakpoints_are_set_where_there_are_none() {
     request["system"] = json!([{ "type": "text", "text": "Short.", "cache_control": mark }]);
     let (_, outcome) = fresh(&request, &Policy::default());
     assert_eq!(reason(&outcome, Lever::PlaceBreakpoints), Some(StandDown::ClientMarks));
+    request["system"] = "Short.".into();
+    request["model"] = "someone-elses".into();
+    let (_, outcome) = fresh(&request, &Policy::default());
+    assert_eq!(reason(&outcome, Lever::PlaceBreakpoints), Some(StandDown::UnknownModel));
+    request["model"] = OLDER.into();
     let single = Circumstances { likely_single: true, ..Circumstances::default() };
     request["system"] = "Short.".into();
     let (_, outcome) = planned(&request, &Policy::default(), &single, &mut Memory::new());
@@ -337,4 +342,38 @@ fn nothing_new_is_decided_where_it_must_not_be() {
     edits["context_management"] = json!({ "edits": [{ "type": "clear_tool_uses_20250919" }] });
     let (_, outcome) = fresh(&edits, &policy);
     assert_eq!(reason(&outcome, Lever::Dedup), Some(StandDown::ClientEdits));
+}
+
+#[test]
+fn no_two_levers_touch_the_same_text() {
+    // Large reads of a file that changed since, one of them repeated and one with a long run in it: each lever would have
+    // all of them.
+    let large = prose(1, 20_000);
+    let runs = format!("{}\n{}", prose(2, 20_000), "the same line again\n".repeat(200));
+    let mut messages = vec![user("go")];
+    for (id, name, text) in
+        [("a", "Read", &large), ("b", "Read", &large), ("c", "Read", &runs), ("d", "Read", &prose(3, 20_000))]
+    {
+        messages.extend([call(id, name, "x.rs"), result(id, text.as_str())]);
+    }
+    messages.extend([call("e", "Edit", "x.rs"), result("e", "done")]);
+    messages.extend([user("1"), user("2"), user("3"), user("4")]);
+    let request = body(messages);
+    let cold =
+        Circumstances { cold: Some(Cold::Idle), restore_tool: Some("restore"), ..Circumstances::default() };
+    let mut journal = Memory::new();
+    let (sent, outcome) = planned(&request, &Policy::default(), &cold, &mut journal);
+    let text = |at: usize| sent["messages"][at]["content"][0]["content"].as_str().unwrap().to_owned();
+    assert!(text(2) == large, "what is pointed to stays, however large and old it is");
+    assert!(text(4).starts_with("[This is, byte for byte"));
+    assert!(text(6).starts_with("Part 2:") && text(6).contains("[The line above stands 199 more times"));
+    assert!(text(8).contains("an earlier state of x.rs"));
+    let touched: Vec<_> = outcome.splices.iter().map(|splice| splice.at.start).collect();
+    let mut once = touched.clone();
+    once.dedup();
+    assert_eq!(touched, once);
+    // And from then on nothing is left to fight about.
+    let (again, outcome) = planned(&request, &Policy::default(), &cold, &mut journal);
+    assert_eq!(again, sent);
+    assert!(!outcome.must_commit());
 }
