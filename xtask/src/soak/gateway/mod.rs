@@ -132,12 +132,15 @@ pub fn one(layout: Layout, deadweight: &Path) -> Result<String> {
         return Err(Failure::new(format!("the client ended with {}", through.ended)));
     }
     let turns = through.billed.turns;
-    let refused = || vec![list(), Beat::Refuse(429), list(), Beat::Refuse(529), list()];
+    // A client without tools has said all it has to say after its first answer.
+    let first = || if layout.has_servers() { vec![list()] } else { Vec::new() };
+    let after = |more: Vec<Beat>| first().into_iter().chain(more).collect::<Vec<_>>();
+    let refused = || after(vec![Beat::Refuse(429), Beat::Refuse(529), list()]);
     let (_, through) = case("refused", &refused)?;
     judge::failures(&through, &[("429", 1), ("529", 1)]).context("refused")?;
-    let (_, through) = case("cut", &|| vec![list(), Beat::Cut("note_list", json!({ "limit": 5 })), list()])?;
+    let (_, through) = case("cut", &|| after(vec![Beat::Cut("note_list", json!({ "limit": 5 })), list()]))?;
     judge::failures(&through, &[("upstream_cut", 1)]).context("cut")?;
-    let (_, through) = case("bad", &|| vec![list(), Beat::Refuse(400)])?;
+    let (_, through) = case("bad", &|| after(vec![Beat::Refuse(400)]))?;
     judge::failures(&through, &[("400", 1)]).context("bad")?;
     if layout.has_servers() {
         let denied = [server::DENIED];
