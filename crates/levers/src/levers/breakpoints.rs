@@ -12,7 +12,7 @@ use crate::plan::stage::Stage;
 use crate::policy::Policy;
 use deadweight_cache::prefix::Prefix;
 use deadweight_wire::Dialect;
-use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, Role};
+use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, Role, Tool};
 use deadweight_wire::json::Kind;
 
 /// Where a breakpoint goes.
@@ -55,9 +55,16 @@ pub(crate) fn ask(
     }
     let mut marks = Vec::new();
     let system = anatomy.system.iter().rposition(markable);
+    // Definitions that stand in messages are not of the prefix's front.
+    let list = anatomy.document.root().get("tools").map(|list| list.span());
+    let listed = |tool: &Tool<'_, '_>| {
+        let own = tool.value.span();
+        list.is_some_and(|list| list.start() <= own.start() && own.end() <= list.end())
+    };
     let tool = anatomy.tools.iter().enumerate().rev();
-    let mut tool =
-        tool.filter(|(at, tool)| !tool.deferred && tool.server_type.is_none() && !head.removed.contains(at));
+    let mut tool = tool.filter(|(at, tool)| {
+        !tool.deferred && tool.server_type.is_none() && listed(tool) && !head.removed.contains(at)
+    });
     match (system, tool.next()) {
         (Some(at), _) => marks.push(Mark::System(at)),
         (None, Some((at, _))) => marks.push(Mark::Tool(at)),

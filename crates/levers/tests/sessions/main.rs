@@ -6,5 +6,6 @@
 mod client;
 mod decided;
 mod gateway;
+mod inert;
 mod laws;
 mod random;
