@@ -194,6 +194,12 @@ impl Conversation {
         true
     }
 
+    /// Whether it comes near to what a model takes.
+    pub(crate) fn is_long(&self) -> bool {
+        let bytes: usize = self.messages.iter().map(|message| message.to_string().len()).sum();
+        bytes > 400_000
+    }
+
     /// The client sums up what was said.
     pub(crate) fn compact(&mut self) -> bool {
         if self.messages.len() < 12 {

@@ -59,7 +59,7 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
             if own.branch() {
                 gateway.forget_sent();
             }
-        } else if chance.one_in(25) {
+        } else if chance.one_in(25) || client.main.is_long() {
             client.main.compact();
         }
         match (fate, fates.one_in(6)) {
@@ -120,25 +120,29 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
 
 const CALM: Kind =
     Kind { model: OLDER, switches_model: false, shuffles: false, large: false, idles: false, marks: true };
-const FATES: [Fate; 5] = [Fate::Calm, Fate::Restarts, Fate::LosesJournal, Fate::Switches, Fate::LocksJournal];
+/// Sessions of each kind under each fate.
+const ROUNDS: u64 = 2;
+const KEPT: &[Fate] = &[Fate::Calm, Fate::Restarts, Fate::Switches];
+const HURT: &[Fate] = &[Fate::LosesJournal, Fate::LocksJournal, Fate::Calm];
 
 /// Sessions of one kind under every fate. `fires`: levers that have to have decided something.
-fn holds(first: u64, kind: Kind, rounds: u64, fires: &[Lever]) {
+fn holds(first: u64, kind: Kind, fates: &[Fate], fires: &[Lever]) {
     let mut decided: BTreeMap<Lever, u32> = BTreeMap::new();
     let mut paid = [0_u64; 2];
-    for (number, fate) in FATES.into_iter().enumerate() {
+    for (number, &fate) in fates.iter().enumerate() {
         // What an older model's conversation was edited to, a model that binds thinking holds it to.
         if kind.switches_model && fate == Fate::LosesJournal {
             continue;
         }
-        for round in 0..rounds {
+        for round in 0..ROUNDS {
             let seed = first + number as u64 * 10 + round;
-            let own = run(seed, kind, 36, policy(), fate);
-            let plain = run(seed, kind, 36, faithful(), Fate::Calm);
+            let own = run(seed, kind, 30, policy(), fate);
+            let plain = run(seed, kind, 30, faithful(), Fate::Calm);
             assert_eq!(plain.edited, 0);
             assert_eq!(own.requests, plain.requests);
             assert_eq!(own.dropped, plain.dropped, "seed {seed}: thinking was dropped");
-            if fate != Fate::LosesJournal {
+            // Where pruning comes and goes, conversations no longer share the tools that are cached.
+            if matches!(fate, Fate::Calm | Fate::Restarts) {
                 paid = [paid[0] + own.nanos, paid[1] + plain.nanos];
             }
             for (lever, count) in own.decided {
@@ -153,37 +157,33 @@ fn holds(first: u64, kind: Kind, rounds: u64, fires: &[Lever]) {
     }
 }
 
-#[test]
-fn older_models() {
-    holds(0, CALM, 2, &[Lever::Passthrough, Lever::PruneTools, Lever::Dedup]);
+/// Each kind twice, as one test each: a journal that is there, and one that is not.
+macro_rules! sessions {
+    ($($name:ident, $hurt:ident: $first:literal, $kind:expr, [$($lever:ident),*];)+) => {
+        $(
+            #[test]
+            fn $name() {
+                holds($first, $kind, KEPT, &[$(Lever::$lever),*]);
+            }
+
+            #[test]
+            fn $hurt() {
+                holds($first + 50, $kind, HURT, &[]);
+            }
+        )+
+    };
 }
 
-#[test]
-fn large_results_idle_gaps_and_shuffled_tools() {
-    let kind = Kind { large: true, idles: true, shuffles: true, ..CALM };
-    holds(100, kind, 1, &[Lever::SteadyPrefix, Lever::Dedup, Lever::ElideResults]);
-}
-
-#[test]
-fn clients_without_markers() {
-    let kind = Kind { marks: false, idles: true, ..CALM };
-    holds(200, kind, 2, &[Lever::PlaceBreakpoints, Lever::ElideResults]);
-}
-
-#[test]
-fn models_that_bind_thinking() {
-    let kind = Kind { model: BINDING, idles: true, ..CALM };
-    holds(300, kind, 2, &[Lever::PruneTools]);
-}
-
-#[test]
-fn models_that_bind_thinking_and_clients_without_markers() {
-    let kind = Kind { model: BINDING, large: true, marks: false, ..CALM };
-    holds(400, kind, 1, &[Lever::PruneTools, Lever::PlaceBreakpoints]);
-}
-
-#[test]
-fn users_that_go_from_one_model_to_another_and_back() {
-    let kind = Kind { switches_model: true, idles: true, ..CALM };
-    holds(500, kind, 2, &[Lever::PruneTools, Lever::Dedup]);
+sessions! {
+    older_models, older_models_and_a_hurt_journal: 0, CALM, [PruneTools, Dedup];
+    large_results, large_results_and_a_hurt_journal: 100,
+        Kind { large: true, idles: true, shuffles: true, ..CALM }, [SteadyPrefix, Dedup, ElideResults];
+    no_markers, no_markers_and_a_hurt_journal: 200,
+        Kind { marks: false, idles: true, ..CALM }, [PlaceBreakpoints, ElideResults];
+    bound_thinking, bound_thinking_and_a_hurt_journal: 300,
+        Kind { model: BINDING, idles: true, ..CALM }, [PruneTools];
+    bound_thinking_no_markers, bound_thinking_no_markers_and_a_hurt_journal: 400,
+        Kind { model: BINDING, large: true, marks: false, ..CALM }, [PruneTools, PlaceBreakpoints];
+    two_models, two_models_and_a_hurt_journal: 500,
+        Kind { switches_model: true, idles: true, ..CALM }, [PruneTools, Dedup];
 }
