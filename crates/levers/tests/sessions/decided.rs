@@ -3,7 +3,9 @@
 use super::client::{OLDER, prose, tool};
 use super::gateway::DIALECT;
 use deadweight_levers::plan::{Outcome, plan};
-use deadweight_levers::{Circumstances, Class, Cold, Lever, Memory, Policy, Profile, StandDown, ToolRule};
+use deadweight_levers::{
+    Binding, Circumstances, Class, Cold, Lever, Memory, Policy, Profile, StandDown, ToolRule,
+};
 use deadweight_wire::json::Parser;
 use serde_json::{Value, json};
 
@@ -376,4 +378,24 @@ fn no_two_levers_touch_the_same_text() {
     let (again, outcome) = planned(&request, &Policy::default(), &cold, &mut journal);
     assert_eq!(again, sent);
     assert!(!outcome.must_commit());
+}
+
+#[test]
+fn what_the_judge_binds_is_never_taken_to_be_free() {
+    let families = ["fable", "mythos", "opus", "sonnet", "haiku"];
+    let mut free = 0;
+    for family in families {
+        for version in ["4-1", "4-5", "4-6", "4-7", "4-8", "5", "5-1", "5-2", "5-5", "5-6", "6", "6-1"] {
+            for name in
+                [format!("claude-{family}-{version}"), format!("us.anthropic.claude-{family}-{version}-v1:0")]
+            {
+                let judged = deadweight_testkit::strict::models::model(&name);
+                // A name that the judge's table knows by a shorter one only is unknown to us.
+                let own = Binding::of(&name);
+                assert!(own.may_bind() || !judged.binds_thinking, "{name}: {own:?}");
+                free += u32::from(!own.may_bind());
+            }
+        }
+    }
+    assert!(free >= 20, "{free}");
 }
