@@ -14,7 +14,7 @@ use deadweight_testkit::processes;
 
 /// The others, as the registries have them.
 const FROM_PYPI: [(&str, &str); 2] =
-    [("litellm", "litellm[proxy]==1.110.2"), ("mitmproxy", "mitmproxy==11.0.2")];
+    [("litellm", "litellm[proxy]==1.82.0"), ("mitmproxy", "mitmproxy==11.0.2")];
 const FROM_NPM: &str = "@portkey-ai/gateway@1.15.2";
 
 /// Who.
