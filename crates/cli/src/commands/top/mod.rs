@@ -1,0 +1,105 @@
+//! `deadweight top`: a running gateway, live in a terminal.
+
+mod ask;
+mod draw;
+mod model;
+
+use crate::args::Top;
+use crate::exit::{self, Exit, Trouble};
+use crate::settings;
+use crate::target::gather;
+use ask::Gateway;
+use draw::View;
+use model::Now;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// How wide a frame is that is printed and not shown, where nobody says how wide the terminal is.
+const WIDTH: u16 = 100;
+/// How high.
+const HEIGHT: u16 = 40;
+
+/// Runs the command.
+pub(crate) fn run(args: &Top) -> Result<Exit, Trouble> {
+    settings::set_colors(args.global.color);
+    gather::enter(args.global.directory.as_deref())?;
+    let gateway = Gateway::new(args.url.as_deref())?;
+    let mut now = gateway.now()?;
+    if args.once || !std::io::stdout().is_terminal() {
+        exit::print(&frame(&now))?;
+        return Ok(Exit::Done);
+    }
+    let mut terminal = ratatui::try_init().map_err(|error| {
+        Trouble::unmeasured("the terminal cannot be used")
+            .at("system", crate::target::file::system(&error))
+            .attempt("print one frame: deadweight top --once")
+    })?;
+    let ended = show(args, &gateway, &mut now, &mut terminal);
+    ratatui::restore();
+    ended.map_err(|error| {
+        Trouble::unmeasured("the terminal cannot be used").at("system", crate::target::file::system(&error))
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Shows it until a person ends it.
+fn show(
+    args: &Top,
+    gateway: &Gateway,
+    now: &mut Now,
+    terminal: &mut ratatui::DefaultTerminal,
+) -> std::io::Result<()> {
+    let mut view = View::default();
+    let mut asked = Instant::now();
+    loop {
+        terminal.draw(|frame| draw::draw(frame, now, &mut view))?;
+        let wait = args.interval.saturating_sub(asked.elapsed()).max(Duration::from_millis(50));
+        if event::poll(wait)? {
+            match event::read()? {
+                Event::Key(key) if key.kind != KeyEventKind::Release => {
+                    let interrupt =
+                        key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+                    if interrupt || !view.key(key.code, now) {
+                        return Ok(());
+                    }
+                }
+                // Anything else, such as another size, is drawn anew.
+                _ => {}
+            }
+            continue;
+        }
+        asked = Instant::now();
+        if view.paused() {
+            continue;
+        }
+        match gateway.now() {
+            Ok(fresh) => {
+                *now = fresh;
+                view.trouble = None;
+            }
+            // What was seen last stays, and what is wrong is told.
+            Err(trouble) => view.trouble = Some(trouble.reason()),
+        }
+    }
+}
+
+/// One frame as text.
+fn frame(now: &Now) -> String {
+    let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.max(60));
+    let mut view = View::printed();
+    let height = HEIGHT;
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(_) = terminal.draw(|frame| draw::draw(frame, now, &mut view));
+    let buffer = terminal.backend().buffer();
+    let lines = buffer.content.chunks(usize::from(width)).map(|cells| {
+        let line: String = cells.iter().map(ratatui::buffer::Cell::symbol).collect();
+        line.trim_end().to_owned()
+    });
+    let mut text = lines.collect::<Vec<_>>().join("\n");
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
