@@ -4,6 +4,7 @@ mod gateway;
 mod ledger;
 mod mcp;
 mod run;
+mod top;
 
 pub(crate) use gateway::{Gateway, LogForm};
 pub(crate) use ledger::{
@@ -12,6 +13,7 @@ pub(crate) use ledger::{
 };
 pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
 pub(crate) use run::{AgentArg, Run};
+pub(crate) use top::Top;
 
 use crate::render::number::parse_tokens;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -45,6 +47,7 @@ pub(crate) enum Command {
     Gateway(Box<Gateway>),
     Mcp(Box<Mcp>),
     Run(Box<Run>),
+    Top(Box<Top>),
     Ledger(Box<Ledger>),
 }
 

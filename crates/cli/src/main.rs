@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         args::Command::Gateway(gateway) => commands::gateway::run(&gateway),
         args::Command::Mcp(mcp) => commands::mcp::run(&mcp),
         args::Command::Run(run) => commands::run::run(&run),
+        args::Command::Top(top) => commands::top::run(&top),
         args::Command::Ledger(ledger) => commands::ledger::run(&ledger),
     };
     let exit = outcome.unwrap_or_else(|trouble| {

@@ -7,7 +7,9 @@ use std::time::Duration;
 /// Sees it live in a terminal: what the sessions of a running gateway carry, turn by turn.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
-#[command(after_help = "Keys: q ends, up and down choose a session, s sorts by time, tokens or money, p pauses")]
+#[command(
+    after_help = "Keys: q ends, up and down choose a session, s sorts by time, tokens or money, p pauses"
+)]
 #[command(override_usage = "deadweight top [OPTIONS]")]
 pub(crate) struct Top {
     /// Where the gateway is [default: DEADWEIGHT_GATEWAY, else http://127.0.0.1:8787]

@@ -6,3 +6,4 @@ pub(crate) mod gateway;
 pub(crate) mod ledger;
 pub(crate) mod mcp;
 pub(crate) mod run;
+pub(crate) mod top;

@@ -24,10 +24,14 @@ impl Gateway {
     /// The gateway at `url`, else at `DEADWEIGHT_GATEWAY`, else on its usual port; `DEADWEIGHT_TOKEN` is its token.
     pub(super) fn new(url: Option<&str>) -> Result<Self, Trouble> {
         let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
-        let url = url.map(str::to_owned).or_else(|| set("DEADWEIGHT_GATEWAY")).unwrap_or_else(|| DEFAULT.to_owned());
+        let url = url
+            .map(str::to_owned)
+            .or_else(|| set("DEADWEIGHT_GATEWAY"))
+            .unwrap_or_else(|| DEFAULT.to_owned());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
-            Trouble::unmeasured("the gateway cannot be asked").at("system", crate::target::file::system(&error))
+            Trouble::unmeasured("the gateway cannot be asked")
+                .at("system", crate::target::file::system(&error))
         })?;
         Ok(Self { url: url.trim_end_matches('/').to_owned(), token: set("DEADWEIGHT_TOKEN"), runtime })
     }
@@ -46,8 +50,8 @@ impl Gateway {
                 .at("system", why)
                 .attempt("start one (deadweight gateway), or say where it is: --url URL")
         };
-        let (client, address) =
-            direct(&format!("{}/deadweight/v1/{what}", self.url), PATIENCE).map_err(|error| absent(error.to_string()))?;
+        let (client, address) = direct(&format!("{}/deadweight/v1/{what}", self.url), PATIENCE)
+            .map_err(|_| absent("its address is no http(s) URL, or TLS cannot be had".to_owned()))?;
         self.runtime.block_on(async {
             let mut request = client.get(address);
             if let Some(token) = &self.token {
@@ -60,14 +64,17 @@ impl Gateway {
                     .attempt("put it into DEADWEIGHT_TOKEN"));
             }
             let mut body = Vec::new();
-            while let Some(chunk) = answer.chunk().await.map_err(|error| absent(error.without_url().to_string()))? {
+            while let Some(chunk) =
+                answer.chunk().await.map_err(|error| absent(error.without_url().to_string()))?
+            {
                 body.extend_from_slice(&chunk);
                 if body.len() > LARGEST {
                     return Err(absent("its answer is too large".to_owned()));
                 }
             }
-            let value: Value = serde_json::from_slice(&body)
-                .map_err(|_| absent(format!("what answers there is no gateway (status {})", status.as_u16())))?;
+            let value: Value = serde_json::from_slice(&body).map_err(|_| {
+                absent(format!("what answers there is no gateway (status {})", status.as_u16()))
+            })?;
             match value["error"]["what"].as_str() {
                 Some(what) => Err(Trouble::unmeasured(what.to_owned())),
                 None => Ok(value),

@@ -122,7 +122,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, now: &Now, view: &mut View) {
 
 fn summary(now: &Now) -> Vec<Line<'static>> {
     let sums = &now.sums;
-    let read = sums.prompt.zip(sums.cache_read).map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
+    let read =
+        sums.prompt.zip(sums.cache_read).map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
     let first = format!(
         " deadweight · {} · last 24 hours: {} turns · {} tok in · {} tok out · {}",
         harmless(&now.url),
@@ -131,7 +132,8 @@ fn summary(now: &Now) -> Vec<Line<'static>> {
         or_none(sums.output),
         sums.nano.map_or_else(|| NONE.to_owned(), money::estimated_usd),
     );
-    let mut second = vec![Span::raw(format!(" cache: {read} read, {} tok written", or_none(sums.cache_write)))];
+    let mut second =
+        vec![Span::raw(format!(" cache: {read} read, {} tok written", or_none(sums.cache_write)))];
     if sums.lost_tokens > 0 {
         second.push(Span::styled(
             format!(" · {} tok lost and read anew", estimated(sums.lost_tokens)),
@@ -144,21 +146,24 @@ fn summary(now: &Now) -> Vec<Line<'static>> {
         thousands(sums.exchanges)
     )));
     if sums.failed > 0 {
-        second.push(Span::styled(format!(" · {} failed", thousands(sums.failed)), Style::new().fg(Color::Red)));
+        second
+            .push(Span::styled(format!(" · {} failed", thousands(sums.failed)), Style::new().fg(Color::Red)));
     }
     vec![Line::from(first), Line::from(second), Line::default()]
 }
 
 fn draw_sessions(frame: &mut Frame<'_>, area: Rect, now: &Now, view: &View) {
     if now.sessions.is_empty() {
-        let text = " Nothing has passed in the last 24 hours. Point an agent here, or: deadweight run -- claude";
+        let text =
+            " Nothing has passed in the last 24 hours. Point an agent here, or: deadweight run -- claude";
         frame.render_widget(Paragraph::new(text).style(dim()), area);
         return;
     }
     let sessions = view.sorted(now);
     let rows = sessions.iter().map(|session| {
         let sums: &Sums = &session.sums;
-        let read = sums.prompt.zip(sums.cache_read).map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
+        let read =
+            sums.prompt.zip(sums.cache_read).map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
         Row::new([
             left(&short(&session.key, 12)),
             left(session.agent.as_deref().unwrap_or(NONE)),
@@ -274,12 +279,16 @@ fn foot_line(now: &Now, view: &View) -> Line<'static> {
     if let Some(trouble) = &view.trouble {
         return Line::styled(format!(" {trouble}"), Style::new().fg(Color::Red));
     }
-    let basis = format!("≈ estimated ({}), other tokens as the provider counted them", now.estimators.join(", "));
+    let basis =
+        format!("≈ estimated ({}), other tokens as the provider counted them", now.estimators.join(", "));
     if view.printed {
         return Line::styled(format!(" {basis}"), dim());
     }
     let paused = if view.paused { "paused · " } else { "" };
-    Line::styled(format!(" {paused}q ends · ↑↓ session · s {} · p pauses · {basis}", view.order.word()), dim())
+    Line::styled(
+        format!(" {paused}q ends · ↑↓ session · s {} · p pauses · {basis}", view.order.word()),
+        dim(),
+    )
 }
 
 fn or_none(number: Option<u64>) -> String {
@@ -358,7 +367,14 @@ mod tests {
             ],
             requests: vec![
                 request(86_400_000, "3f2a9c01-77aa-4e0c", 38, [1_900, 14_800, 40_000, 6_000], "append", 0),
-                request(86_399_000, "3f2a9c01-77aa-4e0c", 37, [1_900, 14_800, 39_000, 900], "tool_set", 41_200),
+                request(
+                    86_399_000,
+                    "3f2a9c01-77aa-4e0c",
+                    37,
+                    [1_900, 14_800, 39_000, 900],
+                    "tool_set",
+                    41_200,
+                ),
                 failed,
             ],
             sums,

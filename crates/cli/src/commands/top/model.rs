@@ -118,7 +118,8 @@ impl Request {
     fn of(value: &Value) -> Self {
         let footprint = &value["footprint"];
         let slices = footprint.is_object().then(|| {
-            ["system", "tools", "history", "tail"].map(|slice| footprint[slice]["tokens"].as_u64().unwrap_or(0))
+            ["system", "tools", "history", "tail"]
+                .map(|slice| footprint[slice]["tokens"].as_u64().unwrap_or(0))
         });
         let receipt = &value["receipt"];
         Self {
