@@ -44,6 +44,9 @@ pub enum OtlpError {
     /// The exporter refuses what it is given.
     #[error("the collector cannot be used: {0}")]
     Build(#[from] ExporterBuildError),
+    /// TLS cannot be used.
+    #[error("TLS cannot be used: {0}")]
+    Tls(#[from] rustls::Error),
     /// No client can be made.
     #[error("the collector cannot be used: {0}")]
     Client(#[from] reqwest::Error),
@@ -62,7 +65,11 @@ impl Otlp {
     /// # Errors
     ///
     /// When the address is none, or no client can be made.
-    pub fn start(endpoint: &str, tls: rustls::ClientConfig) -> Result<Self, OtlpError> {
+    pub fn start(endpoint: &str) -> Result<Self, OtlpError> {
+        Self::with_tls(endpoint, crate::relay::system_tls()?)
+    }
+
+    fn with_tls(endpoint: &str, tls: rustls::ClientConfig) -> Result<Self, OtlpError> {
         let base = endpoint.trim_end_matches('/');
         let url = reqwest::Url::parse(base).map_err(|_| OtlpError::Address)?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
@@ -283,7 +290,7 @@ mod tests {
             }
             told
         });
-        let otlp = Otlp::start(&endpoint, tls()).unwrap();
+        let otlp = Otlp::with_tls(&endpoint, tls()).unwrap();
         otlp.observe(&Exchange {
             id: "0f".repeat(16),
             provider: "anthropic".to_owned(),
@@ -314,7 +321,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused() {
         for address in ["", "collector:4318", "ftp://collector"] {
-            assert!(matches!(Otlp::start(address, tls()), Err(OtlpError::Address)), "{address}");
+            assert!(matches!(Otlp::with_tls(address, tls()), Err(OtlpError::Address)), "{address}");
         }
     }
 }

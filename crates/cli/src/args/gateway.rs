@@ -30,6 +30,10 @@ pub(crate) struct Gateway {
     #[arg(long, value_name = "SECS", help_heading = "Serving")]
     pub(crate) drain: Option<u32>,
 
+    /// An OpenTelemetry collector to tell metrics and spans, such as http://127.0.0.1:4318
+    #[arg(long, value_name = "URL", help_heading = "Report")]
+    pub(crate) otlp: Option<String>,
+
     /// What clients must send as `x-deadweight-token`; better in DEADWEIGHT_TOKEN
     #[arg(long, value_name = "TOKEN", help_heading = "Who may ask")]
     #[arg(
@@ -90,6 +94,7 @@ impl Gateway {
         flags.tell(Key::Listen, self.listen.map(|address| address.to_string()));
         flags.told.extend(self.upstream.iter().map(|text| (Key::Upstream, text.clone())));
         flags.tell(Key::Drain, self.drain.map(|seconds| seconds.to_string()));
+        flags.tell(Key::Otlp, self.otlp.clone());
         flags.tell(Key::GatewayToken, self.token.clone());
         flags.tell(Key::HoldKeys, self.hold_keys.then(|| "1".to_owned()));
         flags.tell(Key::GatewayLedger, self.ledger.clone());

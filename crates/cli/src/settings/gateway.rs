@@ -34,6 +34,8 @@ pub(crate) struct Gateway {
     pub(crate) ledger: Place,
     /// How long the ledger keeps what it records; none for ever.
     pub(crate) retention: Option<Duration>,
+    /// The collector that is told, if one is.
+    pub(crate) otlp: Option<String>,
     /// Whether keys were to be held and there is none.
     pub(crate) no_key: bool,
     warnings: Vec<Warning>,
@@ -64,8 +66,10 @@ impl Gateway {
         let ledger = merge.first(Key::GatewayLedger, ledger).unwrap_or_else(|| in_data(env));
         let days = merge.first(Key::Retention, |raw, _| number(raw)).unwrap_or(RETENTION);
         let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(86_400)));
+        let otlp =
+            merge.first(Key::Otlp, |raw, _| text(raw).map(str::to_owned)).filter(|url| !url.is_empty());
         let no_key = holds && config.keys.is_empty();
-        Self { config, drain, ledger, retention, no_key, warnings: merge.warnings }
+        Self { config, drain, ledger, retention, otlp, no_key, warnings: merge.warnings }
     }
 
     /// Tells a person what is not as they may think.

@@ -24,6 +24,7 @@ pub(crate) enum Key {
     AllowHost,
     AllowOrigin,
     Drain,
+    Otlp,
     GatewayLedger,
     Retention,
 }
@@ -71,7 +72,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 22] = [
+pub(super) const KNOWN: [Known; 23] = [
     Known {
         key: Key::Surface,
         table: Table::Mcp,
@@ -296,6 +297,17 @@ pub(super) const KNOWN: [Known; 22] = [
         meaning: "how long requests that are under way may take to end when the gateway is told to stop",
     },
     Known {
+        key: Key::Otlp,
+        table: Table::Gateway,
+        name: "otlp",
+        flag: Some("--otlp"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "the base address of an OpenTelemetry collector (`http://127.0.0.1:4318`)",
+        default: "none",
+        meaning: "whom metrics and spans are told, over OTLP; nobody else is told anything",
+    },
+    Known {
         key: Key::GatewayLedger,
         table: Table::Gateway,
         name: "ledger",
@@ -330,7 +342,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 22] = [
+    const ALL: [Key; 23] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -351,6 +363,7 @@ mod tests {
         Key::AllowHost,
         Key::AllowOrigin,
         Key::Drain,
+        Key::Otlp,
         Key::GatewayLedger,
         Key::Retention,
     ];

@@ -27,6 +27,8 @@ mod tee;
 mod tunnel;
 mod upstream;
 
+pub(crate) use upstream::system_tls;
+
 pub use config::{BODY_BOUND, Config, ConfigError, Limits, Listen, Secret, Target, TargetError};
 pub use guard::{TOKEN_COOKIE, TOKEN_HEADER};
 pub use notes::{Level, Note, OnNote};

@@ -11,6 +11,8 @@ use crate::settings::gateway::Gateway as Settings;
 use crate::target::gather;
 use deadweight_footprint::origin::Origins;
 use deadweight_gateway::exchange::{Sink, channel};
+use deadweight_gateway::measure::Observer;
+use deadweight_gateway::otlp::Otlp;
 use deadweight_gateway::own::Answers;
 use deadweight_gateway::relay::{Config, ConfigError, Gateway, Parts, StartError};
 use deadweight_gateway::watching::{Watch, Watching};
@@ -40,6 +42,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
         return Err(Trouble::usage("keys are to be held, and there is none")
             .attempt("set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY where the gateway runs"));
     }
+    let otlp = settings.otlp.as_deref().map(Otlp::start).transpose().map_err(|error| {
+        Trouble::usage(error.to_string())
+            .attempt("name the collector's base address: --otlp http://127.0.0.1:4318")
+    })?;
+    let otlp = otlp.map(Arc::new);
     raise_descriptors();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -48,8 +55,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
         .map_err(system("the gateway could not be started"))?;
     // It reads the ledger before it goes on, which must not be waited for where requests are served.
     let (sink, events) = channel(WAITING);
-    let watching =
-        Watching::start(events, watch(&settings)).map_err(system("the gateway could not be started"))?;
+    let watching = Watching::start(events, watch(&settings, otlp.clone()))
+        .map_err(system("the gateway could not be started"))?;
     let watching = runtime.block_on(serve(args, settings, sink, Arc::new(watching)));
     // With it goes whatever still tells of exchanges.
     runtime.shutdown_timeout(LAST);
@@ -57,6 +64,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
         && !watching.end(LAST)
     {
         exit::warn("the last lines of the ledger were not written");
+    }
+    // What it observed last has been told by now, since the measuring is over.
+    if let Some(otlp) = otlp.and_then(Arc::into_inner) {
+        otlp.end();
     }
     Ok(Exit::Done)
 }
@@ -99,14 +110,15 @@ async fn serve(
 }
 
 /// Who looks at what passes.
-fn watch(settings: &Settings) -> Watch {
+fn watch(settings: &Settings, otlp: Option<Arc<Otlp>>) -> Watch {
+    let told = otlp.map(|otlp| -> Observer { Box::new(move |exchange| otlp.observe(exchange)) });
     Watch {
         estimator: Box::new(deadweight_estimate::calibrated()),
         book: Book::new(),
         place: settings.ledger.clone(),
         retention: settings.retention,
         origins: Origins::new(),
-        observers: Vec::new(),
+        observers: told.into_iter().collect(),
         tell: Box::new(|error| {
             let file = error.file.display();
             exit::warn(&format!("requests are not recorded: {error}, {file}; {}", error.remedy()));
