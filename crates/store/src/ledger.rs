@@ -46,8 +46,10 @@ pub struct Totals {
     pub calls: u64,
     /// Of these, the ones of tools that had not been loaded.
     pub calls_unloaded: u64,
-    /// Of these, the ones that did not end with a result (whatever the reason).
+    /// Of these, the ones that were passed on and did not end with a result (whatever the reason).
     pub calls_failed: u64,
+    /// Of these, the ones that were not passed on: not allowed, not valid, or to be confirmed first.
+    pub calls_refused: u64,
     /// Loads of schemas.
     pub loads: u64,
     /// Searches.
@@ -72,7 +74,8 @@ pub struct Totals {
 const SUMS: &str = "\
     coalesce(sum(kind = 'call'), 0) AS calls, \
     coalesce(sum(kind = 'call' AND loaded = 0), 0) AS calls_unloaded, \
-    coalesce(sum(kind = 'call' AND outcome <> 'ok'), 0) AS calls_failed, \
+    coalesce(sum(kind = 'call' AND outcome NOT IN ('ok', 'refused')), 0) AS calls_failed, \
+    coalesce(sum(kind = 'call' AND outcome = 'refused'), 0) AS calls_refused, \
     coalesce(sum(kind = 'load'), 0) AS loads, \
     coalesce(sum(kind = 'search'), 0) AS searches, \
     coalesce(sum(CASE WHEN kind = 'call' THEN bytes_in END), 0) AS bytes_in, \
@@ -85,15 +88,16 @@ const SUMS: &str = "\
 const WHICH: &str = "FROM call WHERE at_ms >= ?1 AND (?2 IS NULL OR server = ?2)";
 
 /// [`SUMS`], as SQLite answers.
-type Sums = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
+type Sums = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
 
 fn totals(sums: Sums) -> Totals {
-    let (calls, calls_unloaded, calls_failed, loads, searches, bytes_in, ..) = sums;
+    let (calls, calls_unloaded, calls_failed, calls_refused, loads, searches, bytes_in, ..) = sums;
     let (.., bytes_out, load_bytes, duration_us, sessions, first_ms, last_ms) = sums;
     Totals {
         calls: read(calls),
         calls_unloaded: read(calls_unloaded),
         calls_failed: read(calls_failed),
+        calls_refused: read(calls_refused),
         loads: read(loads),
         searches: read(searches),
         bytes_in: read(bytes_in),
@@ -107,10 +111,10 @@ fn totals(sums: Sums) -> Totals {
 }
 
 /// [`SUMS`] behind a server and a tool, as SQLite answers.
-type Row = (String, String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
+type Row = (String, String, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, Option<i64>, Option<i64>);
 
-fn usage((server, tool, a, b, c, d, e, f, g, h, i, j, k, l): Row) -> Usage {
-    Usage { server, tool, totals: totals((a, b, c, d, e, f, g, h, i, j, k, l)) }
+fn usage((server, tool, a, b, c, d, e, f, g, h, i, j, k, l, m): Row) -> Usage {
+    Usage { server, tool, totals: totals((a, b, c, d, e, f, g, h, i, j, k, l, m)) }
 }
 
 impl Ledger {

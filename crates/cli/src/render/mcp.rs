@@ -390,6 +390,9 @@ fn calls(totals: &Totals) -> String {
     if totals.calls_failed > 0 {
         parts.push(paint(&format!("{} failed", thousands(totals.calls_failed)), NEEDS_YOU));
     }
+    if totals.calls_refused > 0 {
+        parts.push(format!("{} refused", thousands(totals.calls_refused)));
+    }
     parts.push(count(totals.sessions, "session", "sessions"));
     if let (Some(first), Some(last)) = (totals.first_ms, totals.last_ms) {
         parts.push(match day(first) == day(last) {

@@ -79,6 +79,7 @@ fn report(status: &Status) -> Value {
             "calls": totals.calls,
             "calls_unloaded": totals.calls_unloaded,
             "calls_failed": totals.calls_failed,
+            "calls_refused": totals.calls_refused,
             "loads": totals.loads,
             "searches": totals.searches,
             "bytes_in": totals.bytes_in,
