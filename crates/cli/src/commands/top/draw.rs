@@ -104,9 +104,21 @@ fn dim() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
+/// The lines of a screen with at most so many turns.
+pub(super) fn height(now: &Now, turns: usize) -> u16 {
+    let turns = u16::try_from(now.requests.len().min(turns)).unwrap_or(u16::MAX);
+    // The summary, the sessions, the legend, the head of the turns, the turns, the last line.
+    3 + sessions(now) + 2 + u16::from(turns > 0) + turns + 1
+}
+
+/// The lines that the sessions have.
+fn sessions(now: &Now) -> u16 {
+    u16::try_from(now.sessions.len()).unwrap_or(u16::MAX).clamp(1, 10) + 2
+}
+
 /// Draws the screen.
 pub(super) fn draw(frame: &mut Frame<'_>, now: &Now, view: &mut View) {
-    let sessions = u16::try_from(now.sessions.len()).unwrap_or(u16::MAX).clamp(1, 10) + 2;
+    let sessions = sessions(now);
     let [head, middle, turns, foot] = Layout::vertical([
         Constraint::Length(3),
         Constraint::Length(sessions),
@@ -391,6 +403,19 @@ mod tests {
     #[test]
     fn the_screen() {
         insta::assert_snapshot!(text(&now(), &mut View::default(), 110, 16));
+    }
+
+    #[test]
+    fn a_printed_frame_is_as_high_as_it_must_be() {
+        let now = now();
+        let height = height(&now, 2);
+        let shown = text(&now, &mut View::printed(), 110, height);
+        assert!(shown.contains("tool_set") && !shown.contains("529"), "{shown}");
+        assert_eq!(
+            shown.lines().filter(|line| line.trim_matches(['"', ' ']).is_empty()).count(),
+            4,
+            "{shown}"
+        );
     }
 
     #[test]

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How wide a frame is that is printed and not shown, where nobody says how wide the terminal is.
 const WIDTH: u16 = 100;
-/// How high.
-const HEIGHT: u16 = 40;
+/// How many turns are printed at most.
+const TURNS: usize = 24;
 
 /// Runs the command.
 pub(crate) fn run(args: &Top) -> Result<Exit, Trouble> {
@@ -90,7 +90,7 @@ fn show(
 fn frame(now: &Now) -> String {
     let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.max(60));
     let mut view = View::printed();
-    let height = HEIGHT;
+    let height = draw::height(now, TURNS);
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
     let Ok(_) = terminal.draw(|frame| draw::draw(frame, now, &mut view));
     let buffer = terminal.backend().buffer();
