@@ -113,7 +113,7 @@ pub(super) fn height(now: &Now, turns: usize) -> u16 {
 
 /// The lines that the sessions have.
 fn sessions(now: &Now) -> u16 {
-    u16::try_from(now.sessions.len()).unwrap_or(u16::MAX).clamp(1, 10) + 2
+    u16::try_from(now.sessions.len()).unwrap_or(u16::MAX).clamp(1, 10) + 1
 }
 
 /// Draws the screen.
@@ -413,7 +413,7 @@ mod tests {
         assert!(shown.contains("tool_set") && !shown.contains("529"), "{shown}");
         assert_eq!(
             shown.lines().filter(|line| line.trim_matches(['"', ' ']).is_empty()).count(),
-            4,
+            2,
             "{shown}"
         );
     }
