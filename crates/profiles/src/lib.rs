@@ -42,6 +42,41 @@ pub const SESSION_HEADERS: &[Fact<&str>] = &[
     seen("conversation_id", "Codex before 0.100, in public issue threads"),
 ];
 
+/// Agents' own tools by which they do their work, in lower case: reading, writing, searching, running, and finding other tools.
+/// That a session has not called one of them says nothing about the next session.
+pub const WORKING_TOOLS: Fact<&[&str]> = Fact {
+    value: &[
+        "agent",
+        "apply_patch",
+        "bash",
+        "bashoutput",
+        "edit",
+        "exec_command",
+        "glob",
+        "grep",
+        "list",
+        "list_directory",
+        "multiedit",
+        "patch",
+        "read",
+        "read_file",
+        "replace",
+        "run_shell_command",
+        "search_file_content",
+        "shell",
+        "task",
+        "todowrite",
+        "tool_search",
+        "toolsearch",
+        "update_plan",
+        "write",
+        "write_file",
+        "write_stdin",
+    ],
+    date: "2026-11",
+    source: "the tools that Claude Code, Codex, opencode and gemini-cli send, measured",
+};
+
 const fn seen(value: &'static str, source: &'static str) -> Fact<&'static str> {
     Fact { value, date: "2026-11", source }
 }

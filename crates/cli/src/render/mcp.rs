@@ -281,12 +281,14 @@ pub(crate) fn status(status: &Status, screen: Screen, quiet: bool) -> String {
     let place = ledger.display().to_string();
     let any = |all: &&Recorded| all.totals.last_ms.is_some() || !all.listings.is_empty();
     let Some(all) = status.recorded.as_ref().filter(any) else {
-        return sentence(&format!("Nothing was recorded in {place}."), screen)
-            + &sentence(
-                "To carry less, put the proxy before a server in your agent's config: deadweight mcp --name NAME -- \
+        return sentence(
+            &format!("No server was listed or called through the proxy yet, as far as {place} tells."),
+            screen,
+        ) + &sentence(
+            "To carry less, put the proxy before a server in your agent's config: deadweight mcp --name NAME -- \
                  COMMAND. What that would save: deadweight mcp --explain",
-                screen,
-            );
+            screen,
+        );
     };
     let mut out = String::new();
     let mut basis = Vec::new();

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::live::Session as Seen;
 use crate::measure::window;
 use deadweight_price::Book;
+use deadweight_profiles::WORKING_TOOLS;
 use deadweight_store::{
     Asked, Billed, Bucket, By, Error, Exchange, Group, Leaks, Ledger, Listing, Neighbours, Order, Origin,
     Page, Session, SessionOrder, Sums, Which,
@@ -20,6 +21,10 @@ pub(crate) const LINES: u32 = 50;
 pub(crate) const TURNS: u32 = 200;
 /// Tools that were carried fewer turns than these are not called dead weight yet.
 const TURNS_UNUSED: u64 = 5;
+/// Nor are agents' own tools in fewer sessions than these: one task needs few of them, the next one others.
+const SESSIONS_UNUSED: u64 = 3;
+/// The entry under which our own tools are served.
+pub(crate) const OWN_ENTRY: &str = "deadweight";
 
 /// The stretch of time that is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -497,7 +502,12 @@ pub(crate) fn whose(tool: &Billed) -> String {
 /// What was paid and never called: servers of which no tool was, and agents' own tools one by one, added up.
 fn dead_weight(bill: &[Billed]) -> Vec<DeadWeight> {
     let mut by: BTreeMap<(Origin, String), (DeadWeight, bool)> = BTreeMap::new();
-    for tool in bill.iter().filter(|tool| tool.paid_turns >= TURNS_UNUSED && tool.origin != Origin::Unknown) {
+    let counts = |tool: &&Billed| match tool.origin {
+        Origin::Mcp => tool.server != OWN_ENTRY,
+        Origin::Builtin => tool.sessions >= SESSIONS_UNUSED && !is_working_tool(&tool.name),
+        Origin::Unknown => false,
+    };
+    for tool in bill.iter().filter(|tool| tool.paid_turns >= TURNS_UNUSED).filter(counts) {
         let label = whose(tool);
         let (dead, used) = by.entry((tool.origin, label.clone())).or_insert_with(|| {
             let none = DeadWeight {
@@ -529,6 +539,11 @@ fn dead_weight(bill: &[Billed]) -> Vec<DeadWeight> {
     let mut all: Vec<DeadWeight> = by.into_values().filter(whole).map(|(dead, _)| dead).collect();
     all.sort_by_key(|dead| std::cmp::Reverse(dead.weighted_tokens));
     all
+}
+
+/// Whether an agent's own tool is one by which it does its work: it is not proposed to do without.
+fn is_working_tool(name: &str) -> bool {
+    WORKING_TOOLS.value.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// Whether an exchange is a turn of a conversation.

@@ -1,6 +1,6 @@
 //! The servers, and the agents' own tools: what each weighs, and what to do about it.
 
-use super::model::{DeadWeight, Server, Servers};
+use super::model::{DeadWeight, OWN_ENTRY, Server, Servers};
 use super::query::{Query, address};
 use super::shell::{Here, ROOT, bar, basis, command, here_with, name, page, ranges, scroll, when};
 use super::words;
@@ -87,7 +87,12 @@ fn advice(model: &Servers) -> Markup {
         .servers
         .iter()
         .filter(|server| {
-            server.origin == Origin::Mcp && server.turns >= 5 && server.weighted_tokens > 0 && !server.proxied
+            let own = server.label == OWN_ENTRY;
+            server.origin == Origin::Mcp
+                && server.turns >= 5
+                && server.weighted_tokens > 0
+                && !server.proxied
+                && !own
         })
         .take(6)
         .collect();

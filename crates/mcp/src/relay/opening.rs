@@ -207,7 +207,7 @@ impl Relay {
 
     /// A server answered our own `server/discover`.
     pub(super) fn discovered_by_us(&mut self, server: usize, frame: &Frame) {
-        let Some(result) = frame.result().filter(|_| !frame.is_error()) else {
+        let Some(result) = frame.result().filter(|result| !frame.is_error() && is_discovery(result)) else {
             if self.client.era == Some(Era::Modern) && self.servers[server].opening.is_none() {
                 // A server of the legacy era behind a client of the modern one: it is opened without any capability, since
                 // nothing that it asked could be passed on.
@@ -296,7 +296,8 @@ impl Relay {
     /// The one server there is answered the client's own opening.
     pub(super) fn opened_through(&mut self, id: &Id, frame: &Frame, status: Option<u16>) {
         let legacy = self.client.era == Some(Era::Legacy);
-        let Some(result) = frame.result().filter(|_| !frame.is_error()) else {
+        let opens = |result: &Bytes| !frame.is_error() && (legacy || is_discovery(result));
+        let Some(result) = frame.result().filter(opens) else {
             if legacy && self.client.init.is_some() && speaks_only_modern(frame) {
                 // The client cannot speak as the server does; so it is done for it.
                 let params = self.client.init.clone().unwrap_or_default();
@@ -512,6 +513,12 @@ impl Relay {
         self.drop_work(server, &wording::not_available(&label, &reason));
         self.go_on();
     }
+}
+
+/// Whether a result is one of `server/discover`. Some servers answer whatever they do not know with an empty result, and are
+/// of the legacy era all the same.
+fn is_discovery(result: &[u8]) -> bool {
+    wording::member(result, &["supportedVersions"]).is_some_and(|versions| versions.starts_with(b"["))
 }
 
 /// Whether a server says that it knows no `initialize`.

@@ -51,6 +51,9 @@ impl Order {
     }
 }
 
+/// From this width on, sessions are shown with their models.
+const ROOM_FOR_MODELS: u16 = 100;
+
 /// The colours of the four slices: those of the dashboard, as far as a terminal has them.
 const SLICES: [Color; 4] = [Color::Blue, Color::Yellow, Color::Green, Color::Magenta];
 
@@ -108,8 +111,11 @@ fn dim() -> Style {
 pub(super) fn height(now: &Now, turns: usize) -> u16 {
     let turns = u16::try_from(now.requests.len().min(turns)).unwrap_or(u16::MAX);
     // The summary, the sessions, the legend, the head of the turns, the turns, the last line.
-    3 + sessions(now) + 2 + u16::from(turns > 0) + turns + 1
+    SUMMARY + sessions(now) + 2 + u16::from(turns > 0) + turns + 1
 }
+
+/// The lines that the summary has, with the empty one behind it.
+const SUMMARY: u16 = 5;
 
 /// The lines that the sessions have.
 fn sessions(now: &Now) -> u16 {
@@ -120,7 +126,7 @@ fn sessions(now: &Now) -> u16 {
 pub(super) fn draw(frame: &mut Frame<'_>, now: &Now, view: &mut View) {
     let sessions = sessions(now);
     let [head, middle, turns, foot] = Layout::vertical([
-        Constraint::Length(3),
+        Constraint::Length(SUMMARY),
         Constraint::Length(sessions),
         Constraint::Fill(1),
         Constraint::Length(1),
@@ -137,8 +143,7 @@ fn summary(now: &Now) -> Vec<Line<'static>> {
     let read =
         sums.prompt.zip(sums.cache_read).map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
     let first = format!(
-        " deadweight · {} · last 24 hours: {} turns · {} tok in · {} tok out · {}",
-        harmless(&now.url),
+        " last 24 hours: {} turns · {} tok in · {} tok out · {}",
         thousands(sums.turns),
         or_none(sums.prompt),
         or_none(sums.output),
@@ -147,21 +152,20 @@ fn summary(now: &Now) -> Vec<Line<'static>> {
     let mut second =
         vec![Span::raw(format!(" cache: {read} read, {} tok written", or_none(sums.cache_write)))];
     if sums.lost_tokens > 0 {
-        second.push(Span::styled(
-            format!(" · {} tok lost and read anew", estimated(sums.lost_tokens)),
-            Style::new().fg(Color::Yellow),
-        ));
+        let lost = format!(" · {} tok lost and read anew", estimated(sums.lost_tokens));
+        second.push(Span::styled(lost, Style::new().fg(Color::Yellow)));
     }
-    second.push(Span::raw(format!(
-        " · bodies unchanged: {} of {}",
+    let mut third = vec![Span::raw(format!(
+        " bodies unchanged: {} of {}",
         thousands(sums.exchanges - sums.changed.min(sums.exchanges)),
         thousands(sums.exchanges)
-    )));
+    ))];
     if sums.failed > 0 {
-        second
-            .push(Span::styled(format!(" · {} failed", thousands(sums.failed)), Style::new().fg(Color::Red)));
+        let failed = format!(" · {} failed", thousands(sums.failed));
+        third.push(Span::styled(failed, Style::new().fg(Color::Red)));
     }
-    vec![Line::from(first), Line::from(second), Line::default()]
+    let head = Line::styled(format!(" deadweight · {}", harmless(&now.url)), dim());
+    vec![head, Line::from(first), Line::from(second), Line::from(third), Line::default()]
 }
 
 fn draw_sessions(frame: &mut Frame<'_>, area: Rect, now: &Now, view: &View) {
@@ -172,44 +176,35 @@ fn draw_sessions(frame: &mut Frame<'_>, area: Rect, now: &Now, view: &View) {
         return;
     }
     let sessions = view.sorted(now);
+    // Where there is little room the model gives way, never the numbers.
+    let models = area.width >= ROOM_FOR_MODELS;
     let rows = sessions.iter().map(|session| {
         let sums: &Sums = &session.sums;
         let read =
             sums.prompt.zip(sums.cache_read).map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
-        Row::new([
-            left(&short(&session.key, 12)),
-            left(session.agent.as_deref().unwrap_or(NONE)),
-            left(session.model.as_deref().unwrap_or(NONE)),
+        let mut cells = vec![left(&short(&session.key, 12)), left(session.agent.as_deref().unwrap_or(NONE))];
+        if models {
+            cells.push(left(session.model.as_deref().unwrap_or(NONE)));
+        }
+        cells.extend([
             right(thousands(sums.turns)),
             right(session.floor.map_or_else(|| NONE.to_owned(), estimated)),
             right(session.total.map_or_else(|| NONE.to_owned(), estimated)),
             right(read),
             right(sums.nano.map_or_else(|| NONE.to_owned(), money::estimated_usd)),
             right(sums.last_ms.map_or_else(|| NONE.to_owned(), |ms| time::ago(ms, now.now_ms))),
-        ])
+        ]);
+        Row::new(cells)
     });
-    let widths = [
-        Constraint::Length(13),
-        Constraint::Length(12),
-        Constraint::Fill(1),
-        Constraint::Length(6),
-        Constraint::Length(9),
-        Constraint::Length(10),
-        Constraint::Length(7),
-        Constraint::Length(10),
-        Constraint::Length(11),
-    ];
-    let head = Row::new([
-        left("session"),
-        left("agent"),
-        left("model"),
-        right("turns"),
-        right("floor"),
-        right("total"),
-        right("cached"),
-        right("money"),
-        right("last"),
-    ]);
+    let mut widths = vec![Constraint::Length(13), Constraint::Length(11)];
+    let mut names = vec![left("session"), left("agent")];
+    if models {
+        widths.push(Constraint::Fill(1));
+        names.push(left("model"));
+    }
+    widths.extend([5, 8, 9, 6, 9, 10].map(Constraint::Length));
+    names.extend(["turns", "floor", "total", "cached", "money", "last"].map(right));
+    let head = Row::new(names);
     let table = Table::new(rows, widths)
         .header(head.style(dim()))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
@@ -225,7 +220,7 @@ fn draw_turns(frame: &mut Frame<'_>, area: Rect, now: &Now, view: &View) {
         return;
     }
     let most = requests.iter().filter_map(|one| one.slices).map(|slices| slices.iter().sum::<u64>()).max();
-    let bar = usize::from(area.width.saturating_sub(62)).clamp(8, 48);
+    let bar = usize::from(area.width.saturating_sub(66)).clamp(8, 48);
     let rows = requests.iter().map(|request| {
         let total = request.slices.map(|slices| slices.iter().sum::<u64>());
         let class = request.class.as_deref().unwrap_or(NONE).to_owned();
@@ -416,6 +411,23 @@ mod tests {
             2,
             "{shown}"
         );
+    }
+
+    #[test]
+    fn on_eighty_columns_no_number_is_cut() {
+        let shown = text(&now(), &mut View::printed(), 80, 20);
+        for number in [
+            "≈ $1.12",
+            "≈ 16,792",
+            "≈ 63,110",
+            "2,410,000 tok in",
+            "41 of 41",
+            "just now",
+            "≈ 62,700",
+            "21,400",
+        ] {
+            assert!(shown.contains(number), "{number} in {shown}");
+        }
     }
 
     #[test]

@@ -545,6 +545,21 @@ fn a_legacy_server_says_no_to_discovery_and_the_client_falls_back() {
 }
 
 #[test]
+fn a_legacy_server_that_answers_whatever_it_does_not_know_with_nothing_lists_its_tools() {
+    let mut rig = Rig::new(&["s"], false, Arc::default());
+    rig.client(json!({"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}));
+    rig.answer(0, "server/discover", json!({}));
+    assert_eq!(rig.heard()[0]["result"], json!({}), "as it would be without us");
+    rig.client(initialize());
+    rig.answer(0, "initialize", opening());
+    rig.client(json!({"jsonrpc":"2.0","method":"notifications/initialized"}));
+    rig.client(list(2));
+    rig.answer(0, "tools/list", json!({"tools":[tool("a")]}));
+    let heard = rig.heard();
+    assert_eq!(names(heard.last().unwrap()), ["a"]);
+}
+
+#[test]
 fn a_server_known_to_be_legacy_is_not_started_to_say_so_again() {
     let shelf: Arc<Memory> = Arc::default();
     let discover = json!({"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}});
