@@ -62,6 +62,7 @@ pub use error::{Failure, ListError, Reason};
 pub use explain::Explained;
 #[cfg(feature = "client")]
 pub use group::{end_all, told_to_end};
+#[cfg(feature = "client")]
 pub use link::client::direct;
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
 #[cfg(feature = "proxy")]

@@ -113,9 +113,13 @@ pub(crate) fn bounded(text: &str) -> &str {
     &text[..end]
 }
 
+/// The largest number that is kept: more than any time in milliseconds, size, count or price can be, and so little that a
+/// hundred thousand of them can be added up.
+const LARGEST: u64 = 1 << 46;
+
 /// A number as SQLite has it.
 pub(crate) fn stored(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+    i64::try_from(number.min(LARGEST)).unwrap_or(i64::MAX)
 }
 
 /// A number that SQLite had.
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn numbers_fit() {
         assert_eq!(read(stored(7)), 7);
-        assert_eq!(stored(u64::MAX), i64::MAX);
+        assert_eq!(read(stored(u64::MAX)), LARGEST);
         assert_eq!(read(-1), 0);
     }
 }

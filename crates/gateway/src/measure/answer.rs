@@ -16,8 +16,36 @@ pub(super) struct Read {
     pub streamed: bool,
 }
 
-/// Reads an answer. `dialect` is that of its request.
+/// The largest counter that is believed: a million times the largest window.
+const PLAUSIBLE: u64 = 1 << 40;
+
+/// Takes out counters that no provider can mean: one of them would drown every sum it is in.
+pub(super) fn plausible(counters: &mut Counters) {
+    for counter in [
+        &mut counters.input_uncached,
+        &mut counters.cache_read,
+        &mut counters.cache_write_5m,
+        &mut counters.cache_write_1h,
+        &mut counters.cache_write_unspecified,
+        &mut counters.output,
+        &mut counters.reasoning_output,
+        &mut counters.total_prompt,
+        &mut counters.tool_prompt,
+    ] {
+        *counter = counter.filter(|count| *count <= PLAUSIBLE);
+    }
+}
+
+/// Reads an answer. `dialect` is that of its request. A counter that cannot be meant counts as not sent.
 pub(super) fn read(answer: Answer, dialect: Option<Dialect>) -> Read {
+    let mut read = as_sent(answer, dialect);
+    if let Some(outcome) = &mut read.outcome {
+        plausible(&mut outcome.counters);
+    }
+    read
+}
+
+fn as_sent(answer: Answer, dialect: Option<Dialect>) -> Read {
     match answer {
         Answer::Stream(outcome) => Read { outcome: Some(*outcome), streamed: true },
         Answer::Body { body, encoding, stream } => Read {
@@ -111,6 +139,18 @@ mod tests {
         assert_eq!(of(&read_json), of(&read_stream));
         assert_eq!(of(&read_json).prompt, Some(12));
         assert!(read_stream.streamed && !read_json.streamed);
+    }
+
+    #[test]
+    fn a_counter_that_nobody_can_mean_is_not_sent() {
+        let json =
+            body(r#"{"type":"message","usage":{"input_tokens":9223372036854775807,"output_tokens":3}}"#);
+        let read = read(
+            Answer::Body { body: json, encoding: None, stream: false },
+            Some(Dialect::AnthropicMessages),
+        );
+        let observed = observed(&read.outcome.unwrap().counters);
+        assert_eq!((observed.prompt, observed.output), (None, Some(3)));
     }
 
     #[test]

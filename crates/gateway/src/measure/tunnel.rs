@@ -122,7 +122,8 @@ impl Tunnel {
 impl Turn {
     fn done(self, book: &Book, how: &str, at: SystemTime) -> Exchange {
         let mut exchange = self.exchange;
-        let outcome = self.reader.finish();
+        let mut outcome = self.reader.finish();
+        answer::plausible(&mut outcome.counters);
         exchange.usage = answer::observed(&outcome.counters);
         exchange.cost = money::cost(book, &exchange, &outcome);
         exchange.ended = deadweight_store::Ended {

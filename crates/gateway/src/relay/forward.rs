@@ -115,7 +115,7 @@ impl Relay {
                 return Ok(self.refuse(&Refusal::unclear(unclear, &address), None));
             }
         };
-        if let Err(denied) = rules.guard.forwarded(&parts.uri, &parts.headers) {
+        if let Err(denied) = rules.guard.forwarded(provider.0, &parts.uri, &parts.headers) {
             return Ok(self.refuse(&Refusal::denied(denied), Some(provider.0)));
         }
         self.forward(&rules, provider, parts, body, &door).await

@@ -2,6 +2,7 @@
 //! (DNS rebinding); it cannot forge `Host` and `Origin`. Whoever is not on this machine must know the token.
 
 use super::config::{Config, Secret, is_loopback};
+use crate::provider::Provider;
 use http::header::{AUTHORIZATION, CONNECTION, COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN};
 use http::{Method, Uri};
 
@@ -34,8 +35,8 @@ pub(crate) struct Guard {
     token: Option<Secret>,
     hosts: Vec<String>,
     origins: Vec<String>,
-    /// Keys are held: clients send the token where their key would be.
-    holds_keys: bool,
+    /// The providers whose keys are held: clients send the token where their key would be.
+    held: Vec<Provider>,
 }
 
 impl Guard {
@@ -44,7 +45,7 @@ impl Guard {
             token: config.token.clone(),
             hosts: config.hosts.clone(),
             origins: config.origins.clone(),
-            holds_keys: !config.keys.is_empty(),
+            held: config.keys.iter().map(|(provider, _)| *provider).collect(),
         }
     }
 
@@ -130,12 +131,12 @@ impl Guard {
         )
     }
 
-    /// Whether the request knows the token: one that is to be sent on. The provider's key is in the headers where keys
-    /// are, unless the gateway holds it: the token may stand there then.
-    pub(crate) fn forwarded(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
+    /// Whether the request knows the token: one that is to be sent on to `provider`. The provider's key is in the headers
+    /// where keys are, unless the gateway holds it: the token may stand there then, and is taken out.
+    pub(crate) fn forwarded(&self, provider: Provider, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
         let Some(token) = &self.token else { return Ok(()) };
         let own = headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes).into_iter();
-        if !self.holds_keys {
+        if !self.held.contains(&provider) {
             return Self::known(token, own);
         }
         let keys = ["x-api-key", "x-goog-api-key", "api-key"];
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(own(&[("cookie", "a=b; deadweight_token=hunter22")]), Ok(()));
         assert_eq!(own(&[("cookie", "deadweight_token=hunter2")]), Err(Denied::WrongToken));
         assert_eq!(own(&[("authorization", "Bearer hunter23")]), Err(Denied::WrongToken));
-        let on = |list: &[(&str, &str)]| guard.forwarded(&uri, &headers(list));
+        let on = |list: &[(&str, &str)]| guard.forwarded(Provider::Anthropic, &uri, &headers(list));
         assert_eq!(on(&[("x-deadweight-token", "hunter22"), ("x-api-key", "sk")]), Ok(()));
         // The place of the provider's key says nothing about us.
         assert_eq!(on(&[("authorization", "Bearer hunter22")]), Err(Denied::NoToken));
@@ -283,12 +284,22 @@ mod tests {
             config.token = Some(Secret::new("hunter22"));
             config.keys.push((crate::Provider::Anthropic, Secret::new("sk-ant-1")));
         });
-        let on = |uri: &'static str, list: &[(&str, &str)]| {
-            guard.forwarded(&Uri::from_static(uri), &headers(list))
+        let to = |provider, uri: &'static str, list: &[(&str, &str)]| {
+            guard.forwarded(provider, &Uri::from_static(uri), &headers(list))
         };
+        let on = |uri, list: &[(&str, &str)]| to(Provider::Anthropic, uri, list);
         assert_eq!(on("/v1/messages", &[("x-api-key", "hunter22")]), Ok(()));
         assert_eq!(on("/v1/responses", &[("authorization", "Bearer hunter22")]), Ok(()));
         assert_eq!(on("/v1beta/models?alt=sse&key=hunter22", &[]), Ok(()));
         assert_eq!(on("/v1beta/models?key=hunter2", &[]), Err(Denied::WrongToken));
+        // No key is held for this one: what stands in the key's place would be sent on to it.
+        for provider in [Provider::OpenAi, Provider::Gemini, Provider::Bedrock, Provider::Vertex] {
+            assert_eq!(to(provider, "/v1/x", &[("authorization", "Bearer hunter22")]), Err(Denied::NoToken));
+            assert_eq!(
+                to(provider, "/v1/x?key=hunter22", &[("x-goog-api-key", "hunter22")]),
+                Err(Denied::NoToken)
+            );
+            assert_eq!(to(provider, "/v1/x", &[("x-deadweight-token", "hunter22")]), Ok(()));
+        }
     }
 }

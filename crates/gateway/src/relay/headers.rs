@@ -1,10 +1,11 @@
 //! Headers on their way: what belongs to one connection stays on it, everything else passes as it is.
 
 use super::config::Secret;
+use super::guard::TOKEN_COOKIE;
 use crate::exchange::Noted;
 use crate::provider::Provider;
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TE,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 
@@ -42,6 +43,7 @@ pub(crate) fn upstream(
     if headers.keys().any(drop) {
         retain(headers, |name| !drop(name));
     }
+    without_cookie(headers);
     if let Some(host) = host {
         headers.insert(HOST, host.clone());
     }
@@ -107,6 +109,30 @@ fn retain(headers: &mut HeaderMap, keep: impl Fn(&HeaderName) -> bool) {
     for (name, value) in &*headers {
         if keep(name) {
             kept.append(name.clone(), value.clone());
+        }
+    }
+    *headers = kept;
+}
+
+/// Takes the cookie that holds our token out of the others, which stay as they are.
+fn without_cookie(headers: &mut HeaderMap) {
+    let ours = |pair: &&[u8]| {
+        pair.trim_ascii().strip_prefix(TOKEN_COOKIE.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
+    };
+    let pairs = |value: &'_ HeaderValue| value.as_bytes().split(|byte| *byte == b';').any(|pair| ours(&pair));
+    if !headers.get_all(COOKIE).iter().any(pairs) {
+        return;
+    }
+    let mut kept = HeaderMap::with_capacity(headers.keys_len());
+    for (name, value) in &*headers {
+        if name != COOKIE {
+            kept.append(name.clone(), value.clone());
+            continue;
+        }
+        let others = value.as_bytes().split(|byte| *byte == b';').filter(|pair| !ours(pair));
+        let others: Vec<&[u8]> = others.map(<[u8]>::trim_ascii).collect();
+        if let (false, Ok(value)) = (others.is_empty(), HeaderValue::from_bytes(&others.join(&b"; "[..]))) {
+            kept.append(name.clone(), value);
         }
     }
     *headers = kept;
@@ -187,6 +213,22 @@ mod tests {
 
     fn texts(list: &[(&str, &str)]) -> Vec<(String, String)> {
         list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn our_cookie_goes_no_further_and_others_do() {
+        let cookies = |given: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in given {
+                headers.append(COOKIE, HeaderValue::from_static(value));
+            }
+            upstream(&mut headers, None, false, None);
+            headers.get_all(COOKIE).iter().map(|value| value.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(cookies(&["deadweight_token=secret; other=1"]), ["other=1"]);
+        assert_eq!(cookies(&["a=1;deadweight_token=secret", "b=2"]), ["a=1", "b=2"]);
+        assert!(cookies(&["deadweight_token=secret"]).is_empty());
+        assert_eq!(cookies(&["a=1;b=2"]), ["a=1;b=2"], "as it came");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -100,7 +101,7 @@ async fn connection(
     let limits = relay.rules().config.limits.clone();
     let (inner, own) = (phase.clone(), Arc::clone(&relay));
     let serve = async move {
-        match begins(&stream, limits.idle_time).await {
+        match begins(&stream, limits.idle_time, limits.head_time).await {
             Some(true) => serve_h2(stream, door, own, limits, inner).await,
             Some(false) => serve_h1(stream, door, own, limits, inner).await,
             None => {}
@@ -114,8 +115,10 @@ async fn connection(
     drop(place);
 }
 
-/// Whether the connection begins as HTTP/2 does; none where it begins with nothing.
-async fn begins(stream: &TcpStream, time: Duration) -> Option<bool> {
+/// Whether the connection begins as HTTP/2 does; none where it begins with nothing for as long as it may be idle, or with so
+/// little that it cannot be told for as long as a head may take, and where it ends with that.
+async fn begins(stream: &TcpStream, idle: Duration, head: Duration) -> Option<bool> {
+    tokio::time::timeout(idle, stream.readable()).await.ok()?.ok()?;
     let mut first = [0; H2.len()];
     let peek = async {
         loop {
@@ -128,10 +131,14 @@ async fn begins(stream: &TcpStream, time: Duration) -> Option<bool> {
             if seen.len() >= 4 || !H2.starts_with(seen) {
                 return Some(H2.starts_with(seen));
             }
+            // What is there stays there while it is only looked at, so that the end behind it does not show by itself.
+            if stream.ready(Interest::READABLE).await.ok()?.is_read_closed() {
+                return None;
+            }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(time, peek).await.ok()?
+    tokio::time::timeout(head, peek).await.ok()?
 }
 
 async fn serve_h1(
