@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
@@ -27,6 +27,19 @@ impl Sink {
             Self::Socket(socket) => socket.try_write_vectored(slices),
         }
     }
+
+    /// Makes room for a line that a pipe of the usual size would pass on in dozens of pieces, each with a change to the
+    /// reader and back. Where the system does not let us, it goes in pieces.
+    #[cfg(target_os = "linux")]
+    fn widen(&self) {
+        if let Self::Pipe(pipe) = self {
+            // As much as anybody may have: pipe(7), `/proc/sys/fs/pipe-max-size`.
+            let _ = rustix::pipe::fcntl_setpipe_size(pipe, WIDE);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    const fn widen(&self) {}
 
     /// Writes a line, waiting where that is needed; whether it could be.
     async fn line(&self, body: &[u8]) -> bool {
@@ -52,6 +65,12 @@ impl Sink {
     }
 }
 
+/// What a pipe holds when nobody asks for more: 16 pages, pipe(7).
+const USUAL: usize = 64 << 10;
+/// What it is made to hold for long lines.
+#[cfg(target_os = "linux")]
+const WIDE: usize = 1 << 20;
+
 /// Lines on their way out. The writer ends, and lets go of what it writes to, when this is dropped and everything is written.
 #[derive(Debug)]
 pub(crate) struct Outlet {
@@ -59,6 +78,8 @@ pub(crate) struct Outlet {
     sink: Option<Arc<Sink>>,
     queue: mpsc::UnboundedSender<Bytes>,
     waiting: Arc<AtomicUsize>,
+    /// Whether room was made for long lines.
+    wide: AtomicBool,
 }
 
 /// What a line counts while it waits: its end too, so that one of which only the end is missing still waits.
@@ -73,7 +94,7 @@ impl Outlet {
         let (queue, inbox) = mpsc::unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let writer = tokio::spawn(drain(Arc::clone(&sink), inbox, Arc::clone(&waiting)));
-        (Self { sink: Some(sink), queue, waiting }, writer)
+        (Self { sink: Some(sink), queue, waiting, wide: AtomicBool::new(false) }, writer)
     }
 
     /// The same over something that can only be waited for.
@@ -81,13 +102,19 @@ impl Outlet {
         let (queue, inbox) = mpsc::unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let writer = tokio::spawn(drain_slowly(to, inbox, Arc::clone(&waiting)));
-        (Self { sink: None, queue, waiting }, writer)
+        (Self { sink: None, queue, waiting, wide: AtomicBool::new(true) }, writer)
     }
 
     /// Takes a line. That it cannot be written is no error here: the writer ends over it.
     ///
     /// Only one task may send: a line that goes straight out must not overtake one that another task has just queued.
     pub(crate) fn send(&self, mut line: Bytes) {
+        if line.len() >= USUAL
+            && let Some(sink) = &self.sink
+            && !self.wide.swap(true, Ordering::Relaxed)
+        {
+            sink.widen();
+        }
         if self.waiting.load(Ordering::Acquire) == 0
             && let Some(sink) = &self.sink
             && let Ok(written) = sink.try_write(&[IoSlice::new(&line), IoSlice::new(b"\n")])
@@ -186,6 +213,22 @@ mod tests {
             assert_eq!(read, expected);
             assert_eq!(gauge.load(Ordering::Relaxed), 0);
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_long_line_is_given_room_and_a_short_one_is_not() {
+        let (sender, receiver) = pipe::pipe().unwrap();
+        let (outlet, _writer) = Outlet::new(Sink::Pipe(sender));
+        let room = || rustix::pipe::fcntl_getpipe_size(&receiver).unwrap();
+        outlet.send(Bytes::from_static(b"short"));
+        assert_eq!(room(), USUAL);
+        // That there is room for the first line of all has to be heard from the system.
+        while outlet.waiting() > 0 {
+            tokio::task::yield_now().await;
+        }
+        outlet.send(Bytes::from(vec![b'x'; 900_000]));
+        assert_eq!((room(), outlet.waiting()), (WIDE, 0));
     }
 
     #[tokio::test]
