@@ -14,7 +14,7 @@ const PARTS: [&str; 5] = ["Depends on", "Holds", "Boundary", "Invariants", "Abse
 
 /// Crates with which something is done in the world; the pure ones may stand on none of them.
 const DOING: [&str; 9] = ["tokio", "hyper", "reqwest", "mio", "socket2", "rustix", "nix", "libc", "tempfile"];
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "crates/wire",
     "crates/estimate",
     "crates/profiles",
@@ -25,6 +25,7 @@ const PURE: [&str; 10] = [
     "crates/cache",
     "crates/price",
     "crates/levers",
+    "crates/present",
 ];
 
 struct Package {
