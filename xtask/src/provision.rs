@@ -2,11 +2,12 @@
 //!
 //! Nothing here is optional. What cannot be installed is a failure with the reason, never a test that is left out.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::shell::{answers, command, run};
-use crate::{Context, Failure, Result, place, say};
+use crate::{Context, Failure, Result, place, say, soak};
 
 /// A program that comes with the system: how to see that it works, and what to install when it does not.
 struct SystemProgram {
@@ -28,11 +29,6 @@ const SYSTEM: &[SystemProgram] = &[
         check: ("c++", &["--version"]),
         debian: &["g++"],
     },
-    SystemProgram {
-        name: "Chromium (for the dashboard)",
-        check: ("sh", &["-c", "chromium --version || chromium-browser --version || google-chrome --version"]),
-        debian: &["chromium"],
-    },
 ];
 
 /// What Chromium is called, by its makers and by systems.
@@ -46,10 +42,16 @@ const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "g
 pub fn system() -> Result {
     let missing = || SYSTEM.iter().filter(|program| !answers(program.check.0, program.check.1));
     let packages: Vec<&str> = missing().flat_map(|program| program.debian.iter().copied()).collect();
+    let names = || missing().map(|program| program.name).collect();
+    packages_for(&packages, names)
+}
+
+/// Installs the system's packages that what is `missing` comes with; nothing where nothing is.
+fn packages_for(packages: &[&str], missing: impl Fn() -> Vec<&'static str>) -> Result {
     if packages.is_empty() {
         return Ok(());
     }
-    let names = missing().map(|program| program.name).collect::<Vec<_>>().join(", ");
+    let names = missing().join(", ");
     if !is_root() || !answers("apt-get", &["--version"]) {
         return Err(Failure::new(format!(
             "the tests need {names}; on Debian or Ubuntu:\n    sudo apt-get install {}\nthen run this again",
@@ -63,8 +65,8 @@ pub fn system() -> Result {
         apt
     };
     run(apt().arg("update"))?;
-    run(apt().args(["install", "--yes", "--no-install-recommends"]).args(&packages))?;
-    match missing().map(|program| program.name).collect::<Vec<_>>() {
+    run(apt().args(["install", "--yes", "--no-install-recommends"]).args(packages))?;
+    match missing() {
         still if still.is_empty() => Ok(()),
         still => Err(Failure::new(format!("installed, and yet not working: {}", still.join(", ")))),
     }
@@ -109,11 +111,7 @@ pub fn servers() -> Result<Servers> {
     let npm = npm("servers-npm", "xtask/servers")?;
     let requirements = pins.join("requirements.txt");
     let venv = kept("servers-python", std::slice::from_ref(&requirements), |folder| {
-        run(command("python3").args(["-m", "venv"]).arg(folder))?;
-        let mut pip = command(folder.join("bin/pip"));
-        run(pip
-            .args(["install", "--quiet", "--disable-pip-version-check", "--requirement"])
-            .arg(&requirements))
+        venv(folder, [OsStr::new("--requirement"), requirements.as_os_str()])
     })?;
     Ok(Servers { npm, venv })
 }
@@ -152,21 +150,53 @@ pub struct Browser {
     pub program: PathBuf,
 }
 
-/// Finds a browser, and installs what drives it, named in `xtask/pages`.
+/// Finds a browser or installs one, and installs what drives it, named in `xtask/pages`.
 ///
 /// # Errors
 ///
-/// When there is no browser, the registry does not answer, or the cache cannot be written.
+/// When there is no browser and this user cannot install one, the registry does not answer, or the cache cannot be written.
 pub fn browser() -> Result<Browser> {
     let modules = npm("pages", "xtask/pages")?.join("node_modules");
+    // A file of that name may be a stand-in that only says how to install the real one: it has to answer.
+    let found = || BROWSERS.into_iter().find(|name| answers(name, &["--version"]));
+    if found().is_none() {
+        let missing = || if found().is_none() { vec!["Chromium (for the dashboard)"] } else { Vec::new() };
+        packages_for(&["chromium"], missing)?;
+    }
+    let name = found().ok_or_else(|| Failure::new("there is no browser"))?;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = BROWSERS
-        .iter()
-        .flat_map(|name| std::env::split_paths(&path).map(move |folder| folder.join(name)))
-        .find(|program| program.is_file());
-    let program = program
-        .ok_or_else(|| Failure::new("the tests need Chromium: apt-get install chromium".to_owned()))?;
-    Ok(Browser { modules, program })
+    let program =
+        std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file());
+    Ok(Browser { modules, program: program.unwrap_or_else(|| name.into()) })
+}
+
+/// The clients and the SDKs that the tests run.
+///
+/// # Errors
+///
+/// When a registry does not answer, or the cache cannot be written.
+pub fn clients() -> Result {
+    for layout in soak::gateway::TESTED {
+        layout.client().install()?;
+    }
+    soak::gateway::sdk::install().map(drop)
+}
+
+/// A folder with a virtual environment of Python and the packages that `arguments` of pip name.
+pub(crate) fn venv<S: AsRef<OsStr>>(folder: &Path, arguments: impl IntoIterator<Item = S>) -> Result {
+    run(command("python3").args(["-m", "venv"]).arg(folder))?;
+    let mut pip = command(folder.join("bin/pip"));
+    run(pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(arguments))
+}
+
+/// A folder with these packages of npm, for programs that are modules.
+pub(crate) fn npm_install(folder: &Path, packages: &[&str]) -> Result {
+    fs::write(folder.join("package.json"), r#"{"private":true,"type":"module"}"#)?;
+    let mut npm = command("npm");
+    npm.current_dir(folder).args(["install", "--no-audit", "--no-fund", "--loglevel=error"]);
+    // Servers that drive a browser are only asked what they offer.
+    npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").env("PUPPETEER_SKIP_DOWNLOAD", "1");
+    run(npm.args(packages))
 }
 
 /// What a folder of the workspace pins, installed by npm.

@@ -29,6 +29,7 @@ pub fn run(arguments: &Arguments) -> Result {
     let model = provision::model()?;
     provision::suites()?;
     provision::browser()?;
+    provision::clients()?;
     let whole = arguments.nextest.is_empty();
     if whole {
         shell::run(cargo().args(["test", "--doc", "--workspace", "--locked", "--quiet"]))?;

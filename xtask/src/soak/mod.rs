@@ -19,6 +19,9 @@ pub struct Arguments {
     /// Only these clients
     #[arg(long, value_enum)]
     client: Vec<Layout>,
+    /// Only the SDKs
+    #[arg(long, conflicts_with = "client")]
+    sdks: bool,
     /// Set by the chore itself once it is cut off from the network
     #[arg(long, hide = true)]
     cut_off: bool,
@@ -51,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result {
     for part in parts {
         let done = match part {
             Part::Clients => clients::run(&arguments.client, arguments.cut_off),
-            Part::Gateway => gateway::run(&arguments.client, arguments.cut_off),
+            Part::Gateway => gateway::run(&arguments.client, arguments.sdks, arguments.cut_off),
             Part::Servers => servers::run(arguments.cut_off),
             Part::Restarts => restarts::run(),
         };

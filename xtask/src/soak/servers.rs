@@ -10,7 +10,7 @@ use deadweight_testkit::client::Client;
 use deadweight_testkit::processes;
 use serde_json::{Value, json};
 
-use crate::shell::{self, command};
+use crate::shell;
 use crate::{Context, Failure, Result, fixtures, print, provision, say, test};
 
 /// A public server, with what it is started with.
@@ -95,26 +95,10 @@ impl Public {
             &format!("servers/{}", self.package.replace(['/', '@', '='], "-")),
             |folder| {
                 if self.python {
-                    shell::run(command("python3").args(["-m", "venv"]).arg(folder))?;
-                    let mut pip = command(folder.join("bin/pip"));
-                    return shell::run(pip.args([
-                        "install",
-                        "--quiet",
-                        "--disable-pip-version-check",
-                        self.package,
-                    ]));
+                    provision::venv(folder, [self.package])
+                } else {
+                    provision::npm_install(folder, &[self.package])
                 }
-                fs::write(folder.join("package.json"), r#"{"private":true}"#)?;
-                let mut npm = command("npm");
-                npm.current_dir(folder).args([
-                    "install",
-                    "--no-audit",
-                    "--no-fund",
-                    "--loglevel=error",
-                    self.package,
-                ]);
-                npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").env("PUPPETEER_SKIP_DOWNLOAD", "1");
-                shell::run(&mut npm)
             },
         )?;
         Ok(folder.join(if self.python { "bin" } else { "node_modules/.bin" }).join(self.command))

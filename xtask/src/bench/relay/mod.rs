@@ -10,7 +10,7 @@ mod wire;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::shell::{self, cargo, command};
+use crate::shell::{self, cargo};
 use crate::{Result, place, print, provision};
 
 use super::{release, verdict};
@@ -60,9 +60,7 @@ pub(super) fn run() -> Result<bool> {
     ]))?;
     let others =
         provision::kept_as(&format!("bench-proxies-{}", OTHERS.join("-").replace('=', "")), |folder| {
-            shell::run(command("python3").args(["-m", "venv"]).arg(folder))?;
-            let mut pip = command(folder.join("bin/pip"));
-            shell::run(pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(OTHERS))
+            provision::venv(folder, OTHERS)
         })?;
     let scratch = std::env::temp_dir().join(format!("deadweight-bench-relay-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;

@@ -6,7 +6,7 @@
 
 mod judge;
 mod script;
-mod sdk;
+pub(crate) mod sdk;
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -35,6 +35,9 @@ pub const LAYOUTS: [Layout; 8] = [
     Layout::AiderAnthropic,
 ];
 
+/// Those of them that the tests run; beside them the SDKs.
+pub const TESTED: [Layout; 2] = [Layout::Claude, Layout::Codex];
+
 /// What a run left behind.
 #[derive(Debug, Default)]
 struct Ran {
@@ -58,9 +61,13 @@ impl Ran {
     }
 }
 
-/// Runs the clients named, or all of them.
-pub(super) fn run(named: &[Layout], cut_off: bool) -> Result {
-    let layouts = if named.is_empty() { LAYOUTS.as_slice() } else { named };
+/// Runs the clients named, or the SDKs alone, or all of them.
+pub(super) fn run(named: &[Layout], sdks_alone: bool, cut_off: bool) -> Result {
+    let layouts = match named {
+        [] if sdks_alone => &[],
+        [] => LAYOUTS.as_slice(),
+        named => named,
+    };
     let deadweight = test::deadweight()?;
     if !cut_off {
         for layout in layouts {
@@ -71,6 +78,7 @@ pub(super) fn run(named: &[Layout], cut_off: bool) -> Result {
         }
         let names = named.iter().flat_map(|layout| ["--client".to_owned(), layout.name()]);
         let again = ["soak", "gateway", "--cut-off"].map(str::to_owned).into_iter().chain(names);
+        let again = again.chain(sdks_alone.then(|| "--sdks".to_owned()));
         if let Some(mut again) = fixtures::cut_off(again)? {
             again.env("DEADWEIGHT_BIN", &deadweight);
             return shell::run(&mut again);
@@ -106,11 +114,7 @@ pub(super) fn run(named: &[Layout], cut_off: bool) -> Result {
 }
 
 /// One client, in all that is tried with it; a line for people.
-///
-/// # Errors
-///
-/// What does not hold.
-pub fn one(layout: Layout, deadweight: &Path) -> Result<String> {
+fn one(layout: Layout, deadweight: &Path) -> Result<String> {
     let folder = place::workspace().join("recorded/gateway").join(layout.name());
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -153,15 +157,6 @@ pub fn one(layout: Layout, deadweight: &Path) -> Result<String> {
         judge::billed(&through).context("servers")?;
     }
     Ok(format!("{:<20} as without the gateway; {turns} turns told as they were billed", layout.name()))
-}
-
-/// The SDKs of Anthropic and OpenAI; a line for people.
-///
-/// # Errors
-///
-/// What does not hold.
-pub fn sdks(deadweight: &Path) -> Result<String> {
-    sdk::run(deadweight)
 }
 
 /// How a client reaches its provider.

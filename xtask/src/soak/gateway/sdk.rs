@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::script::{Beat, Bill, Played};
 use super::{Ran, Way, judge, launch};
-use crate::shell::{command, run as shell_run};
 use crate::{Failure, Result, place, provision};
 
 /// Loops of the three ways in which the SDKs stream, each until the model calls no more tools.
@@ -41,12 +40,9 @@ for await (const event of stream) if (event.type === 'response.completed') conso
 "#;
 
 /// Installs them, with exact versions.
-pub(super) fn install() -> Result<PathBuf> {
+pub(crate) fn install() -> Result<PathBuf> {
     provision::kept_as("clients/sdk-1.14.0-7.59.0", |folder| {
-        fs::write(folder.join("package.json"), r#"{"private":true,"type":"module"}"#)?;
-        let mut npm = command("npm");
-        npm.current_dir(folder).args(["install", "--no-audit", "--no-fund", "--loglevel=error"]);
-        shell_run(npm.args(["@anthropic-ai/sdk@1.14.0", "openai@7.59.0"]))
+        provision::npm_install(folder, &["@anthropic-ai/sdk@1.14.0", "openai@7.59.0"])
     })
 }
 
