@@ -8,6 +8,7 @@ pub mod processes;
 pub mod programs;
 pub mod raw_http;
 pub mod scripted_mcp;
+pub mod sessions;
 pub mod strict;
 pub mod upstream;
 

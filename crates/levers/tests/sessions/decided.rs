@@ -1,13 +1,17 @@
 //! What single levers do to single requests, and why they do not.
 
-use super::client::{OLDER, prose, tool};
 use super::gateway::DIALECT;
 use deadweight_levers::plan::{Outcome, plan};
 use deadweight_levers::{
     Binding, Circumstances, Class, Cold, Lever, Memory, Policy, Profile, StandDown, ToolRule,
 };
+use deadweight_testkit::sessions::{OLDER, prose};
 use deadweight_wire::json::Parser;
 use serde_json::{Value, json};
+
+fn tool(name: &str, number: usize) -> Value {
+    deadweight_testkit::sessions::tool(name, number, 300)
+}
 
 pub(crate) fn planned(
     body: &Value,

@@ -3,7 +3,6 @@
 // Helpers of tests stop at what cannot be, as tests do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod client;
 mod decided;
 mod gateway;
 mod inert;

@@ -1,8 +1,8 @@
 //! Random sessions: with the default policy nothing is refused and no thinking lost, whatever happens to the gateway.
 
-use super::client::{BINDING, Client, Dice, Kind, OLDER};
 use super::gateway::Gateway;
 use deadweight_levers::{Lever, Policy, Profile, ToolRule};
+use deadweight_testkit::sessions::{BINDING, CALM, Client, Dice, Kind, Sizes, content};
 use deadweight_testkit::strict::{Judge, Request, Verdict};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
             if own.branch() {
                 gateway.forget_sent();
             }
-        } else if chance.one_in(25) || client.main.is_long() {
+        } else if chance.one_in(25) || client.main.bytes() > 400_000 {
             client.main.compact();
         }
         match (fate, fates.one_in(6)) {
@@ -103,11 +103,11 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
             Some(other) => &mut client.others[other],
             None => &mut client.main,
         };
-        let (said, answers) = own.turn(kind.large);
+        let (said, answers) = own.turn(&kind);
         let (said, bill) = judge.answer(&accepted.ticket, said);
         run.nanos += bill.nanos;
         run.requests += 1;
-        own.keep(&said, answers);
+        own.keep(content(&said), answers);
         let gap = match chance.below(12) {
             0 if kind.idles => 1_500,
             1 if kind.idles => 400,
@@ -118,8 +118,6 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
     run
 }
 
-const CALM: Kind =
-    Kind { model: OLDER, switches_model: false, shuffles: false, large: false, idles: false, marks: true };
 /// Sessions of each kind under each fate.
 const ROUNDS: u64 = 2;
 const KEPT: &[Fate] = &[Fate::Calm, Fate::Restarts, Fate::Switches];
@@ -177,13 +175,13 @@ macro_rules! sessions {
 sessions! {
     older_models, older_models_and_a_hurt_journal: 0, CALM, [PruneTools, Dedup];
     large_results, large_results_and_a_hurt_journal: 100,
-        Kind { large: true, idles: true, shuffles: true, ..CALM }, [SteadyPrefix, Dedup, ElideResults];
+        Kind { sizes: Sizes::Large, idles: true, shuffles: true, ..CALM }, [SteadyPrefix, Dedup, ElideResults];
     no_markers, no_markers_and_a_hurt_journal: 200,
         Kind { marks: false, idles: true, ..CALM }, [PlaceBreakpoints, ElideResults];
     bound_thinking, bound_thinking_and_a_hurt_journal: 300,
         Kind { model: BINDING, idles: true, ..CALM }, [PruneTools];
     bound_thinking_no_markers, bound_thinking_no_markers_and_a_hurt_journal: 400,
-        Kind { model: BINDING, large: true, marks: false, ..CALM }, [PruneTools, PlaceBreakpoints];
+        Kind { model: BINDING, sizes: Sizes::Large, marks: false, ..CALM }, [PruneTools, PlaceBreakpoints];
     two_models, two_models_and_a_hurt_journal: 500,
         Kind { switches_model: true, idles: true, ..CALM }, [PruneTools, Dedup];
 }

@@ -57,6 +57,7 @@ pub use verdict::{Accepted, AppliedEdit, Dialect, Refusal, Request, Ticket, Tran
 use crate::upstream::Turn;
 use anthropic::Anthropic;
 use cache::Cache;
+pub(crate) use cache::hash;
 use gemini::Gemini;
 use json::Json;
 use openai::Openai;
