@@ -34,6 +34,9 @@ CREATE INDEX decision_used ON decision (used_ms);
 /// A request waits for this: a journal that is held for longer counts as locked.
 const BUSY: Duration = Duration::from_millis(250);
 
+/// How many decisions one question asks for.
+const MOST_AT_ONCE: usize = 200;
+
 /// How old the time of last use may be before it is written anew.
 const DAY: u64 = 86_400_000;
 
@@ -104,6 +107,21 @@ impl fmt::Display for JournalError {
     }
 }
 
+/// Writes a decision, unless there is one with its key; says whether it did.
+async fn insert(
+    connection: &mut SqliteConnection,
+    Decision { kind, key, body }: &Decision,
+    at_ms: u64,
+) -> Result<bool, sqlx::Error> {
+    let sql = "INSERT INTO decision (kind, key, used_ms, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
+    let query = sqlx::query(sql).bind(i64::from(*kind)).bind(&key[..]).bind(stored(at_ms)).bind(&body[..]);
+    query.execute(connection).await.map(|done| done.rows_affected() > 0)
+}
+
+fn decision((kind, key, body): Row) -> Option<Decision> {
+    Some(Decision { kind: u8::try_from(kind).ok()?, key: key.try_into().ok()?, body })
+}
+
 /// The journal's file beside a ledger's: `decisions.sqlite` in the same folder.
 #[must_use]
 pub fn journal_beside(ledger: &Path) -> PathBuf {
@@ -124,24 +142,98 @@ impl Journal {
         Error::of_sqlite(&self.file, error).into()
     }
 
-    /// The decisions with these keys, as far as there are any, in the order of the keys.
+    /// A number that is another one as soon as another process has written something since it was last asked for.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub async fn version(&mut self) -> Result<i64, JournalError> {
+        let row: Result<(i64,), _> =
+            sqlx::query_as("PRAGMA data_version").fetch_one(&mut self.connection).await;
+        row.map(|(version,)| version).map_err(|error| self.failed(&error))
+    }
+
+    /// The decisions with these keys, as far as there are any, in no order.
     ///
     /// # Errors
     /// The journal cannot be read.
     pub async fn read(&mut self, keys: &[(u8, [u8; 32])]) -> Result<Vec<Decision>, JournalError> {
         let mut found = Vec::new();
-        for (kind, key) in keys {
-            let row: Result<Option<(Vec<u8>,)>, _> =
-                sqlx::query_as("SELECT body FROM decision WHERE kind = ? AND key = ?")
-                    .bind(i64::from(*kind))
-                    .bind(&key[..])
-                    .fetch_optional(&mut self.connection)
-                    .await;
-            if let Some((body,)) = row.map_err(|error| self.failed(&error))? {
-                found.push(Decision { kind: *kind, key: *key, body });
+        for keys in keys.chunks(MOST_AT_ONCE) {
+            let mut sql = String::from("SELECT kind, key, body FROM decision WHERE (kind, key) IN (VALUES ");
+            for at in 0..keys.len() {
+                sql.push_str(if at == 0 { "(?, ?)" } else { ", (?, ?)" });
             }
+            sql.push(')');
+            let mut query = sqlx::query_as::<_, Row>(sqlx::AssertSqlSafe(sql));
+            for (kind, key) in keys {
+                query = query.bind(i64::from(*kind)).bind(&key[..]);
+            }
+            let rows = query.fetch_all(&mut self.connection).await.map_err(|error| self.failed(&error))?;
+            found.extend(rows.into_iter().filter_map(decision));
         }
         Ok(found)
+    }
+
+    /// When the decision with this key was last used, to the day; see [`used`](Self::used) and [`touch`](Self::touch).
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub async fn last_used(&mut self, (kind, key): (u8, [u8; 32])) -> Result<Option<u64>, JournalError> {
+        let row: Result<Option<(i64,)>, _> =
+            sqlx::query_as("SELECT used_ms FROM decision WHERE kind = ? AND key = ?")
+                .bind(i64::from(kind))
+                .bind(&key[..])
+                .fetch_optional(&mut self.connection)
+                .await;
+        row.map(|row| row.map(|(used,)| read(used))).map_err(|error| self.failed(&error))
+    }
+
+    /// Says that something was seen just now, for whoever asks when it was: a decision that says nothing but that.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub async fn touch(&mut self, (kind, key): (u8, [u8; 32]), at_ms: u64) -> Result<(), JournalError> {
+        let outcome = sqlx::query(
+            "INSERT INTO decision (kind, key, used_ms, body) VALUES (?, ?, ?, x'') \
+             ON CONFLICT DO UPDATE SET used_ms = max(used_ms, excluded.used_ms)",
+        )
+        .bind(i64::from(kind))
+        .bind(&key[..])
+        .bind(stored(at_ms))
+        .execute(&mut self.connection)
+        .await;
+        outcome.map(drop).map_err(|error| self.failed(&error))
+    }
+
+    /// Takes back decisions that were never acted on, or whose provider did not take what came of them, and writes others
+    /// in their place: all or nothing. What has become another decision meanwhile stays.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub async fn replace(
+        &mut self,
+        old: &[Decision],
+        new: &[Decision],
+        at_ms: u64,
+    ) -> Result<(), JournalError> {
+        let outcome = self.swap(old, new, at_ms).await;
+        outcome.map_err(|error| self.failed(&error))
+    }
+
+    async fn swap(&mut self, old: &[Decision], new: &[Decision], at_ms: u64) -> Result<(), sqlx::Error> {
+        let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
+        for Decision { kind, key, body } in old {
+            sqlx::query("DELETE FROM decision WHERE kind = ? AND key = ? AND body = ?")
+                .bind(i64::from(*kind))
+                .bind(&key[..])
+                .bind(&body[..])
+                .execute(&mut *transaction)
+                .await?;
+        }
+        for decision in new {
+            insert(&mut transaction, decision, at_ms).await?;
+        }
+        transaction.commit().await
     }
 
     /// The decisions that were used last, at most `most`, for a process that starts.
@@ -155,10 +247,7 @@ impl Journal {
                 .fetch_all(&mut self.connection)
                 .await;
         let rows = rows.map_err(|error| self.failed(&error))?;
-        let decisions = rows.into_iter().filter_map(|(kind, key, body)| {
-            Some(Decision { kind: u8::try_from(kind).ok()?, key: key.try_into().ok()?, body })
-        });
-        Ok(decisions.collect())
+        Ok(rows.into_iter().filter_map(decision).collect())
     }
 
     /// Writes decisions, all or none. Once it answers [`Commit::Done`] they survive the end of the process and of the
@@ -175,17 +264,8 @@ impl Journal {
 
     async fn write(&mut self, decisions: &[Decision], at_ms: u64) -> Result<Commit, sqlx::Error> {
         let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
-        for Decision { kind, key, body } in decisions {
-            let done = sqlx::query(
-                "INSERT INTO decision (kind, key, used_ms, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            )
-            .bind(i64::from(*kind))
-            .bind(&key[..])
-            .bind(stored(at_ms))
-            .bind(&body[..])
-            .execute(&mut *transaction)
-            .await?;
-            if done.rows_affected() > 0 {
+        for one @ Decision { kind, key, body } in decisions {
+            if insert(&mut transaction, one, at_ms).await? {
                 continue;
             }
             let (there,): (Vec<u8>,) = sqlx::query_as("SELECT body FROM decision WHERE kind = ? AND key = ?")
@@ -263,7 +343,7 @@ mod tests {
     use super::*;
     use sqlx::Executor;
 
-    fn decision(key: u8, body: &str) -> Decision {
+    fn of(key: u8, body: &str) -> Decision {
         Decision { kind: 1, key: [key; 32], body: body.as_bytes().to_vec() }
     }
 
@@ -273,12 +353,12 @@ mod tests {
         let file = journal_beside(&folder.path().join("ledger.sqlite"));
         let mut one = Journal::open(&file).await.unwrap();
         let mut other = Journal::open(&file).await.unwrap();
-        assert_eq!(one.commit(&[decision(1, "a"), decision(2, "b")], 5).await, Ok(Commit::Done));
+        assert_eq!(one.commit(&[of(1, "a"), of(2, "b")], 5).await, Ok(Commit::Done));
         let keys = [(1, [2; 32]), (1, [3; 32]), (2, [1; 32]), (1, [1; 32])];
-        assert_eq!(other.read(&keys).await, Ok(vec![decision(2, "b"), decision(1, "a")]));
+        assert_eq!(other.read(&keys).await, Ok(vec![of(1, "a"), of(2, "b")]));
         // The same again is no harm; something else is told, and nothing of it written.
-        assert_eq!(other.commit(&[decision(1, "a")], 6).await, Ok(Commit::Done));
-        assert_eq!(other.commit(&[decision(3, "c"), decision(2, "other")], 6).await, Ok(Commit::Conflict));
+        assert_eq!(other.commit(&[of(1, "a")], 6).await, Ok(Commit::Done));
+        assert_eq!(other.commit(&[of(3, "c"), of(2, "other")], 6).await, Ok(Commit::Conflict));
         assert_eq!(one.count().await, Ok(2));
         one.close().await.unwrap();
         other.close().await.unwrap();
@@ -293,7 +373,7 @@ mod tests {
         let decide = async |body: &str| {
             let mut own = Journal::open(&file).await.unwrap();
             loop {
-                match own.commit(&[decision(7, body)], 1).await {
+                match own.commit(&[of(7, body)], 1).await {
                     Ok(outcome) => return outcome,
                     Err(error) => assert_eq!(error.cause, Cause::Locked),
                 }
@@ -311,15 +391,15 @@ mod tests {
         let mut own = Journal::open(&file).await.unwrap();
         let mut holder = Journal::open(&file).await.unwrap();
         holder.connection.execute("BEGIN IMMEDIATE").await.unwrap();
-        let error = own.commit(&[decision(1, "a")], 1).await.unwrap_err();
+        let error = own.commit(&[of(1, "a")], 1).await.unwrap_err();
         assert_eq!(error.cause, Cause::Locked);
         assert!(error.to_string().starts_with("the decision journal is locked by another program: "));
         // What is there can still be read.
         assert_eq!(own.read(&[(1, [1; 32])]).await, Ok(Vec::new()));
         holder.connection.execute("ROLLBACK").await.unwrap();
-        assert_eq!(own.commit(&[decision(1, "a")], 1).await, Ok(Commit::Done));
+        assert_eq!(own.commit(&[of(1, "a")], 1).await, Ok(Commit::Done));
         own.connection.execute("PRAGMA max_page_count = 1").await.unwrap();
-        let large = Decision { body: vec![0; 1 << 20], ..decision(2, "") };
+        let large = Decision { body: vec![0; 1 << 20], ..of(2, "") };
         assert_eq!(own.commit(&[large], 1).await.unwrap_err().cause, Cause::Full);
         assert_eq!(own.count().await, Ok(1));
         // A ledger is no journal, and a journal no ledger.
@@ -330,12 +410,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_was_never_acted_on_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("decisions.sqlite");
+        let mut own = Journal::open(&file).await.unwrap();
+        let mut other = Journal::open(&file).await.unwrap();
+        assert_eq!(own.commit(&[of(1, "edited"), of(2, "x")], 5).await, Ok(Commit::Done));
+        let before = other.version().await.unwrap();
+        own.replace(&[of(1, "edited"), of(2, "other")], &[of(1, "as it came")], 6).await.unwrap();
+        assert_ne!(other.version().await.unwrap(), before);
+        assert_eq!(own.latest(9).await, Ok(vec![of(1, "as it came"), of(2, "x")]));
+        assert_eq!(own.last_used((9, [1; 32])).await, Ok(None));
+        own.touch((9, [1; 32]), 7).await.unwrap();
+        other.touch((9, [1; 32]), 6).await.unwrap();
+        assert_eq!(own.last_used((9, [1; 32])).await, Ok(Some(7)));
+        let many: Vec<_> = (0..500_u16).map(|n| (1, [n as u8; 32])).collect();
+        assert_eq!(own.read(&many).await.unwrap().len(), 4);
+    }
+
+    #[tokio::test]
     async fn what_is_used_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let mut own = Journal::open(&folder.path().join("decisions.sqlite")).await.unwrap();
-        assert_eq!(own.commit(&[decision(1, "a"), decision(2, "b")], 1_000).await, Ok(Commit::Done));
+        assert_eq!(own.commit(&[of(1, "a"), of(2, "b")], 1_000).await, Ok(Commit::Done));
         own.used(&[(1, [1; 32])], 1_000 + DAY + 1).await.unwrap();
         assert_eq!(own.prune(2_000).await, Ok(1));
-        assert_eq!(own.latest(9).await, Ok(vec![decision(1, "a")]));
+        assert_eq!(own.latest(9).await, Ok(vec![of(1, "a")]));
     }
 }

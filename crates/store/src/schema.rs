@@ -225,10 +225,16 @@ pub(crate) async fn open(file: &Path, access: Access) -> Result<SqliteConnection
     }
 }
 
-/// Opens, and makes where there is none, another database of ours.
+/// Opens, and makes where there is none, another database of ours: for reading alone where it may not be written.
 pub(crate) async fn open_shape(file: &Path, shape: &Shape<'_>) -> Result<SqliteConnection, Error> {
     make(file)?;
-    connect(file, false, shape).await
+    match connect(file, false, shape).await {
+        // What cannot be written can be read.
+        Err(error) if matches!(error.cause, Cause::ReadOnly | Cause::Unopened) => {
+            connect(file, true, shape).await.map_err(|_| error)
+        }
+        outcome => outcome,
+    }
 }
 
 /// Makes the file, for its owner alone; SQLite gives its companions the same rights.
