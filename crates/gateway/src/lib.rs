@@ -1,9 +1,12 @@
 //! The gateway between agents and their providers: it forwards every byte as it is, and tells what passed.
 //!
+//! - [`clock`]: what time it is.
 //! - [`context`]: the report on a session: what it keeps in its model's window, and what to do about it.
+//! - [`edit`]: the levers at work on what passes.
 //! - [`exchange`]: what the relay tells of each request and its answer, on copies that share memory with what was
 //!   forwarded.
 //! - [`live`]: the sessions that were seen lately.
+//! - [`local`]: a whole gateway in this process, with a clock of its own.
 //! - [`measure`]: what passed, priced and set beside what the provider counted, off the way of what is forwarded.
 //! - [`metrics`]: the counters for Prometheus.
 //! - [`otlp`]: the same, told to an OpenTelemetry collector.
@@ -14,9 +17,12 @@
 //! - [`provider`]: the providers, and what is known of their addresses.
 //! - [`relay`]: the reverse proxy.
 
+pub mod clock;
 pub mod context;
+pub mod edit;
 pub mod exchange;
 pub mod live;
+pub mod local;
 pub mod measure;
 pub mod metrics;
 pub mod otlp;

@@ -1,6 +1,7 @@
 //! Everything that looks at what passes, put together: the measuring, the ledger, the counters. Nothing of it is waited
 //! for by what is forwarded.
 
+use crate::clock::Clock;
 use crate::context::{self, Context};
 use crate::exchange::Events;
 use crate::live::{Live, Session};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How far back conversations are taken up again.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3_600);
@@ -45,6 +46,8 @@ pub struct Watch {
     pub origins: Origins,
     /// Others who want to see every record.
     pub observers: Vec<Observer>,
+    /// What time it is.
+    pub clock: Clock,
     /// Is told, once, why lines are lost.
     pub tell: Box<dyn FnOnce(&Error) + Send>,
 }
@@ -60,6 +63,7 @@ pub struct Watching {
     file: Option<PathBuf>,
     recorder: Option<Arc<Recorder>>,
     measuring: JoinHandle<()>,
+    clock: Clock,
     /// Ends the looking for names when it goes.
     _names: Sender<()>,
 }
@@ -86,8 +90,10 @@ impl Watching {
         });
         let (live, metrics, book) = (Arc::<Live>::default(), Arc::<Metrics>::default(), Arc::new(watch.book));
         let names = NameMap::default();
-        let remembered =
-            file.as_deref().and_then(|file| read(file, &names, Some(&live)).ok()).unwrap_or_default();
+        let remembered = file
+            .as_deref()
+            .and_then(|file| read(file, &names, Some((&live, (watch.clock)()))).ok())
+            .unwrap_or_default();
         let counting = Arc::clone(&metrics);
         let losing = recorder.clone();
         let mut observers = watch.observers;
@@ -115,7 +121,8 @@ impl Watching {
                 }
             })?;
         }
-        Ok(Self { live, metrics, book, file, recorder, measuring, _names: ends })
+        let clock = watch.clock;
+        Ok(Self { live, metrics, book, file, recorder, measuring, clock, _names: ends })
     }
 
     /// The ledger's file, where there is one.
@@ -131,7 +138,7 @@ impl Watching {
             None => self.recall(session).await,
         };
         let Some(found) = found else { return context::empty(session) };
-        let window = found.model().and_then(|model| measure::window(&self.book, model, now_ms()));
+        let window = found.model().and_then(|model| measure::window(&self.book, model, (self.clock)()));
         found.report(window)
     }
 
@@ -160,15 +167,19 @@ impl Watching {
 }
 
 /// What the ledger has of names, and, for who has just started, of conversations: the latest are told to `live`.
-fn read(file: &Path, names: &NameMap, live: Option<&Live>) -> Result<Vec<deadweight_store::Lineage>, Error> {
+fn read(
+    file: &Path,
+    names: &NameMap,
+    live: Option<(&Live, u64)>,
+) -> Result<Vec<deadweight_store::Lineage>, Error> {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
         return Ok(Vec::new());
     };
     runtime.block_on(async {
         let Some(mut ledger) = Ledger::open(file).await? else { return Ok(Vec::new()) };
         names.set(&ledger.names().await?);
-        let Some(live) = live else { return Ok(Vec::new()) };
-        let since = now_ms().saturating_sub(u64::try_from(REMEMBERED.as_millis()).unwrap_or(0));
+        let Some((live, now_ms)) = live else { return Ok(Vec::new()) };
+        let since = now_ms.saturating_sub(u64::try_from(REMEMBERED.as_millis()).unwrap_or(0));
         let lineages = ledger.lineages(since, MOST_REMEMBERED).await?;
         for lineage in lineages.iter().take(MOST_LIVE).rev() {
             let which = Which::of_session(&lineage.session);
@@ -179,11 +190,6 @@ fn read(file: &Path, names: &NameMap, live: Option<&Live>) -> Result<Vec<deadwei
     })
 }
 
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +198,7 @@ mod tests {
     };
     use crate::provider::Provider;
     use bytes::Bytes;
+    use std::time::SystemTime;
 
     fn watching(place: Place) -> (Sink, Watching) {
         let (sink, events) = exchange_channel(1 << 20);
@@ -202,6 +209,7 @@ mod tests {
             retention: None,
             origins: Origins::new(),
             observers: Vec::new(),
+            clock: crate::clock::system(),
             tell: Box::new(|_| {}),
         };
         (sink, Watching::start(events, watch).unwrap())

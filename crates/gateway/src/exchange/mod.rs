@@ -138,10 +138,30 @@ pub struct LeverAction {
     pub lever: &'static str,
     /// Its version.
     pub version: u32,
-    /// Why it did nothing; `None` where it did something.
+    /// How many things it decided now.
+    pub decided: u32,
+    /// How many things were done as it had decided before.
+    pub replayed: u32,
+    /// Why it decided nothing now; `None` where it did.
     pub stood_down: Option<&'static str>,
     /// Bytes it took out, less those it put in (WITNESSED).
     pub saved_bytes: i64,
+}
+
+impl LeverAction {
+    /// Whether the body is another one for it.
+    pub fn edited(&self) -> bool {
+        self.lever != "passthrough" && self.decided + self.replayed > 0
+    }
+
+    /// Why it changed nothing, in a word; empty where it changed something.
+    pub fn reason(&self) -> &'static str {
+        match self.stood_down {
+            _ if self.edited() => "",
+            Some(reason) => reason,
+            None => "passed",
+        }
+    }
 }
 
 /// How an exchange ended.

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 /// What a compressed body says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Decoded {
+pub(crate) struct Decoded {
     /// Its bytes, as far as they could be read.
     pub bytes: Vec<u8>,
     /// Whether that is all of it: not cut, not damaged, not larger than was allowed.
@@ -16,7 +16,7 @@ const MOST_ENCODINGS: usize = 4;
 
 /// Undoes a `Content-Encoding`. At most `most` bytes come out, so that a small body cannot fill the memory. `None`: an
 /// encoding that is not known.
-pub(super) fn decode(encoding: &str, bytes: &[u8], most: usize) -> Option<Decoded> {
+pub(crate) fn decode(encoding: &str, bytes: &[u8], most: usize) -> Option<Decoded> {
     let names: Vec<&str> = encoding.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.len() > MOST_ENCODINGS {
         return None;

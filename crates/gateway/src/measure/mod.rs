@@ -6,12 +6,12 @@
 //! [`Live`]: crate::live::Live
 
 mod answer;
-mod decode;
+pub(crate) mod decode;
 mod layout;
 mod money;
 mod names;
 mod request;
-mod session;
+pub(crate) mod session;
 mod tunnel;
 mod turns;
 
@@ -278,8 +278,8 @@ fn splice(splice: &crate::exchange::Spliced) -> store::Splice {
 fn actions(edited: &crate::exchange::Edited) -> impl Iterator<Item = store::LeverAction> {
     edited.actions.iter().map(|action| store::LeverAction {
         lever: action.lever.to_owned(),
-        edited: action.stood_down.is_none(),
-        reason: action.stood_down.unwrap_or_default().to_owned(),
+        edited: action.edited(),
+        reason: action.reason().to_owned(),
         splices: edited.splices.iter().filter(|splice| splice.lever == action.lever).count() as u64,
         bytes: action.saved_bytes,
         tokens: 0,

@@ -7,7 +7,7 @@ use deadweight_profiles::{ALL, Profile, SESSION_HEADERS};
 const LONGEST: usize = 128;
 
 /// What the client calls its session: the first known header that holds a plausible id.
-pub(super) fn named(headers: &Noted) -> Option<String> {
+pub(crate) fn named(headers: &Noted) -> Option<String> {
     let value = SESSION_HEADERS.iter().find_map(|fact| {
         let value = headers.get(fact.value)?.trim();
         (!value.is_empty() && value.len() <= LONGEST && value.bytes().all(|byte| byte.is_ascii_graphic()))

@@ -1,6 +1,10 @@
 //! One request, from its head to the head of its answer.
 
+use super::asked;
 use super::config::{Config, Secret};
+use super::editing::{self, After, Edited};
+use super::editor::{Asked, Editor};
+use super::gather::Source;
 use super::guard::{Guard, wants_websocket};
 use super::headers;
 use super::line::Status;
@@ -12,13 +16,14 @@ use super::refuse::{ANSWERED, Refusal};
 use super::route::{Route, route};
 use super::tee::{Account, AnswerBody, Failure, RequestBody, Wanted};
 use super::tunnel::Tunnel;
-use super::upstream::{Connector, Failed, Upstream};
+use super::upstream::{self, Connector, Failed, Upstream};
 use crate::exchange::{ANSWER_HEADERS, End, REQUEST_HEADERS};
 use crate::provider::Provider;
 use deadweight_wire::Dialect;
 use http::header::{EXPECT, HOST};
 use http::request::Parts;
 use http::{Request, Response, StatusCode, Version};
+use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use std::fmt;
@@ -67,6 +72,7 @@ pub(crate) struct Relay {
     pub(crate) rules: RwLock<Arc<Rules>>,
     pub(crate) desk: Desk,
     pub(crate) own: Option<Arc<dyn Own>>,
+    pub(crate) editor: Option<Arc<dyn Editor>>,
     pub(crate) connector: Connector,
     pub(crate) phase: watch::Receiver<super::Phase>,
 }
@@ -196,15 +202,35 @@ impl Relay {
             dialect,
             headers: headers::noted(&parts.headers, REQUEST_HEADERS),
         };
-        let passage = Passage::new(&self.desk, head, rules.config.limits.body_bound);
+        let bound = rules.config.limits.body_bound;
+        let asked = self.asked(&head, &parts, door, key.is_some());
+        let passage = Passage::new(&self.desk, head, bound);
         let websocket = parts.version == Version::HTTP_11 && wants_websocket(&parts.headers);
         let upgrade = parts.extensions.remove::<OnUpgrade>();
         // An HTTP/2 client names the host in the address alone.
         let host = parts.headers.contains_key(HOST).then_some(&upstream.target.host_header);
         headers::upstream(&mut parts.headers, host, websocket, key);
+        let mut edited = Edited::default();
+        let source = match asked {
+            Some((editor, asked)) if body.size_hint().lower() <= bound => {
+                match editing::edited(&*editor, asked, body, &mut parts.headers, &passage, bound).await {
+                    Ok((source, own)) => {
+                        edited = own;
+                        source
+                    }
+                    Err(error) => {
+                        passage.request_broke();
+                        let why = upstream::explained(&error);
+                        passage.end(passage.broke(why.clone()), Went::nowhere());
+                        return Err(Failure::new(why));
+                    }
+                }
+            }
+            _ => Source::Passing(body),
+        };
         let wanted = parts.headers.contains_key(EXPECT).then(|| Arc::new(Wanted::default()));
-        let body = RequestBody::new(body, Arc::clone(&passage), wanted.clone());
-        let mut request = Request::from_parts(parts, body);
+        let mut request =
+            Request::from_parts(parts, RequestBody::new(source, Arc::clone(&passage), wanted.clone()));
         let line = door.line.clone();
         if line.is_some() || wanted.is_some() {
             hyper::ext::on_informational(&mut request, move |early| match (early.status(), &wanted, &line) {
@@ -214,21 +240,30 @@ impl Relay {
                 _ => {}
             });
         }
-        let sent = upstream.send(request, &path, websocket);
-        let sent = match rules.config.limits.answer_time {
-            None => sent.await,
-            Some(time) => match tokio::time::timeout(time, sent).await {
-                Ok(sent) => sent,
-                Err(_) => {
-                    let refusal = Refusal::timed_out(provider, upstream.target.shown(), time.as_secs());
-                    passage.end(End::TimedOut, Went { status: Some(504), ..Went::nowhere() });
-                    return Ok(self.refuse(&refusal, Some(provider)));
-                }
-            },
+        let sent = loop {
+            let sent = upstream.send(request, &path, websocket);
+            let sent = match rules.config.limits.answer_time {
+                None => sent.await,
+                Some(time) => match tokio::time::timeout(time, sent).await {
+                    Ok(sent) => sent,
+                    Err(_) => {
+                        let refusal = Refusal::timed_out(provider, upstream.target.shown(), time.as_secs());
+                        passage.end(End::TimedOut, Went { status: Some(504), ..Went::nowhere() });
+                        return Ok(self.refuse(&refusal, Some(provider)));
+                    }
+                },
+            };
+            match sent {
+                Ok((response, lease)) => match edited.answered(response, lease, &passage).await {
+                    After::Pass(parts, body, lease) => break Ok((parts, body, lease)),
+                    After::Again(original) => request = original,
+                },
+                Err(failed) => break Err(failed),
+            }
         };
+        passage.settled();
         match sent {
-            Ok((response, lease)) => {
-                let (mut parts, body) = response.into_parts();
+            Ok((mut parts, body, lease)) => {
                 parts.version = Version::HTTP_11;
                 let noted = headers::noted(&parts.headers, ANSWER_HEADERS);
                 let upgraded = parts.status == StatusCode::SWITCHING_PROTOCOLS;
@@ -269,6 +304,19 @@ impl Relay {
                 Err(Failure::new(why))
             }
         }
+    }
+
+    /// The editor that asks for a request with this head, if one does, and what it is told.
+    fn asked(&self, head: &Head, parts: &Parts, door: &Door, held: bool) -> Option<(Arc<dyn Editor>, Asked)> {
+        let editor = self.editor.as_ref()?;
+        let dialect = head.dialect.filter(|_| parts.method == http::Method::POST)?;
+        let mut asked =
+            asked::asked(head.provider, dialect, &head.path, &parts.headers, head.headers.clone(), held);
+        asked.agent.clone_from(&door.agent);
+        asked.at_ms = (self.desk.clock)();
+        // What passes does not depend on whether an editor works.
+        let wants = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| editor.wants(&asked)));
+        wants.unwrap_or(false).then(|| (Arc::clone(editor), asked))
     }
 
     /// Carries what an upgraded connection says, until it ends or the gateway does.

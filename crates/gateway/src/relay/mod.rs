@@ -3,6 +3,7 @@
 //! ```text
 //!  client ── listener ── line ── forward ── upstream ── provider
 //!                                  │ guard, route, headers: who may ask, whose it is, what passes
+//!                                  │ asked, editor, editing, gather: what may be changed is read to its end first
 //!                                  │ tee, frames: bodies and messages on their way, each piece in the memory it came in
 //!                                  └ passage: what is told of it
 //! ```
@@ -10,9 +11,13 @@
 //! A request and its answer run in the tasks of their two connections; nothing is started for a request. Neither a
 //! full queue nor a body that nobody understands holds anything up.
 
+mod asked;
 mod config;
+mod editing;
+mod editor;
 mod forward;
 mod frames;
+mod gather;
 mod guard;
 mod headers;
 mod line;
@@ -30,6 +35,8 @@ mod upstream;
 pub(crate) use upstream::system_tls;
 
 pub use config::{BODY_BOUND, Config, ConfigError, Limits, Listen, Secret, Target, TargetError};
+pub(crate) use editor::is_refusal;
+pub use editor::{Answered, Asked, Edit, Editor, Next, Trail, Work};
 pub use guard::{TOKEN_COOKIE, TOKEN_HEADER};
 pub use notes::{Level, Note, OnNote};
 pub use own::{Answering, Own};
@@ -37,6 +44,7 @@ pub use passage::Counted;
 pub use refuse::ANSWERED;
 pub use tee::{AnswerBody, Failure};
 
+use crate::clock::{self, Clock};
 use crate::exchange::Sink;
 use forward::{Relay, Rules};
 use hyper_util::client::proxy::matcher::Matcher;
@@ -80,6 +88,10 @@ pub struct Parts {
     pub sink: Sink,
     /// Answers our own paths.
     pub own: Option<Arc<dyn Own>>,
+    /// Changes requests, where there is one.
+    pub editor: Option<Arc<dyn Editor>>,
+    /// What time it is; the system's clock where there is nothing.
+    pub clock: Option<Clock>,
     /// Is told what belongs into a log.
     pub on_note: OnNote,
     /// How providers are verified; the system's roots where there is nothing. For tests, and for who has roots of their
@@ -139,15 +151,16 @@ impl Gateway {
             None => upstream::system_tls()?,
         };
         let connector = upstream::Connector::new(tls, Matcher::from_env(), config.limits.connect_time);
-        let desk = Desk { sink: parts.sink, notes: Notes(parts.on_note), counted: Arc::default() };
+        let clock = parts.clock.unwrap_or_else(clock::system);
+        let desk = Desk { sink: parts.sink, notes: Notes(parts.on_note), counted: Arc::default(), clock };
         let listen = |listen: &Listen| {
             Bound::new(listen.clone()).map_err(|error| StartError::Bind { address: listen.address, error })
         };
         let bound = config.listen.iter().map(listen).collect::<Result<Vec<_>, _>>()?;
         let (phase, seen) = watch::channel(Phase::Serving);
         let rules = Arc::new(Rules::new(config, &connector, &desk, None));
-        let relay =
-            Arc::new(Relay { rules: RwLock::new(rules), desk, own: parts.own, connector, phase: seen });
+        let (own, editor) = (parts.own, parts.editor);
+        let relay = Arc::new(Relay { rules: RwLock::new(rules), desk, own, editor, connector, phase: seen });
         Ok(Self { relay, bound, phase })
     }
 

@@ -1,10 +1,14 @@
 //! One exchange on its way: what is told of it, exactly once, whatever happens.
 
 use super::notes::Notes;
-use crate::exchange::{Answer, Begun, Copied, End, Ended, Event, ExchangeId, Noted, Sink, Tunnelled, Unread};
+use crate::clock::{self, Clock};
+use crate::exchange::{
+    Answer, Begun, Copied, Edited, End, Ended, Event, ExchangeId, Noted, Sink, Tunnelled, Unread,
+};
 use crate::provider::Provider;
 use bytes::Bytes;
 use deadweight_wire::Dialect;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -29,11 +33,18 @@ pub struct Counted {
 }
 
 /// Whom events and notes are told, and what is counted: shared by all exchanges.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) sink: Sink,
     pub(crate) notes: Notes,
     pub(crate) counted: Arc<Counted>,
+    pub(crate) clock: Clock,
+}
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").field("counted", &self.counted).finish_non_exhaustive()
+    }
 }
 
 /// What is known of a request by its head.
@@ -64,6 +75,14 @@ struct State {
     /// Until the request has been told.
     head: Option<Head>,
     received: Copied,
+    /// What is sent in its place, where that is something else.
+    sent: Option<Copied>,
+    /// What levers did.
+    edited: Option<Edited>,
+    /// The request was read to its end.
+    read: bool,
+    /// It is not told before it is clear which body it was.
+    open: bool,
     /// The client broke off in the middle of its body.
     broke: bool,
     ended: bool,
@@ -100,13 +119,17 @@ impl Passage {
         desk.counted.open.fetch_add(1, Ordering::Relaxed);
         Arc::new(Self {
             id: ExchangeId(random()),
-            at: SystemTime::now(),
+            at: clock::at((desk.clock)()),
             started: Instant::now(),
             desk: desk.clone(),
             bound,
             state: Mutex::new(State {
                 head: Some(head),
                 received: Copied::default(),
+                sent: None,
+                edited: None,
+                read: false,
+                open: false,
                 broke: false,
                 ended: false,
             }),
@@ -136,7 +159,34 @@ impl Passage {
 
     /// The request's body was handed on to its end.
     pub(crate) fn request_read(&self) {
-        self.tell_request(&mut self.state(), true);
+        let mut state = self.state();
+        state.read = true;
+        if !state.open {
+            self.tell_request(&mut state, true);
+        }
+    }
+
+    /// What an editor made of the request, which was read to its end. It is told once it is settled that this body was
+    /// the one that counts.
+    pub(crate) fn edits(&self, body: Option<&Bytes>, edited: Option<Edited>, open: bool) {
+        let whole =
+            |body: &Bytes| Copied { length: body.len() as u64, chunks: vec![body.clone()], whole: true };
+        let mut state = self.state();
+        state.sent = body.map(whole);
+        state.edited = edited;
+        state.open = open;
+        if state.read && !open {
+            self.tell_request(&mut state, true);
+        }
+    }
+
+    /// It is settled which body counts.
+    pub(crate) fn settled(&self) {
+        let mut state = self.state();
+        state.open = false;
+        if state.read {
+            self.tell_request(&mut state, true);
+        }
     }
 
     /// The client broke off in the middle of its body.
@@ -160,7 +210,10 @@ impl Passage {
             self.desk.counted.unmeasured.fetch_add(1, Ordering::Relaxed);
         }
         let Head { provider, upstream, agent, method, path, dialect, headers } = head;
-        let sent = received.clone();
+        let mut sent = state.sent.take().unwrap_or_else(|| received.clone());
+        if !to_its_end {
+            sent.forget();
+        }
         self.desk.sink.tell(Event::Begun(Box::new(Begun {
             id: self.id,
             at: self.at,
@@ -173,7 +226,7 @@ impl Passage {
             headers,
             received,
             sent,
-            edited: None,
+            edited: state.edited.take(),
         })));
     }
 
@@ -183,7 +236,8 @@ impl Passage {
         if std::mem::replace(&mut state.ended, true) {
             return;
         }
-        self.tell_request(&mut state, false);
+        let read = state.read;
+        self.tell_request(&mut state, read);
         drop(state);
         self.desk.counted.open.fetch_sub(1, Ordering::Relaxed);
         let Went { status, first_byte, answer_bytes, answer, headers, tunnel } = went;

@@ -1,5 +1,6 @@
 //! Bodies on their way. Each piece is handed on as it came, in the same memory; what is kept of it is a reference.
 
+use super::gather::Source;
 use super::line::Busy;
 use super::passage::{Passage, Went};
 use super::upstream::Lease;
@@ -10,7 +11,6 @@ use deadweight_wire::usage::StreamReader;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ const LAST_BYTES: Duration = Duration::from_millis(25);
 /// The body of a request, on its way upstream.
 #[derive(Debug)]
 pub(crate) struct RequestBody {
-    inner: Incoming,
+    inner: Source,
     passage: Arc<Passage>,
     hold: Option<Hold>,
 }
@@ -88,8 +88,8 @@ impl Wanted {
 }
 
 impl RequestBody {
-    pub(crate) fn new(inner: Incoming, passage: Arc<Passage>, wanted: Option<Arc<Wanted>>) -> Self {
-        if is_over(&inner) {
+    pub(crate) fn new(inner: Source, passage: Arc<Passage>, wanted: Option<Arc<Wanted>>) -> Self {
+        if inner.is_over() {
             passage.request_read();
         }
         let hold = wanted.map(|wanted| Hold { wanted, waiting: None });
@@ -112,20 +112,21 @@ impl Body for RequestBody {
             }
             self.hold = None;
         }
-        let polled = ready!(Pin::new(&mut self.inner).poll_frame(cx));
+        let polled = ready!(self.inner.poll_frame(cx));
         match &polled {
-            Some(Ok(frame)) => {
-                if let Some(piece) = frame.data_ref() {
+            Some(Ok((frame, straight))) => {
+                // What was read before was told when it was read.
+                if let (Some(piece), true) = (frame.data_ref(), straight) {
                     self.passage.passes(piece);
                 }
-                if is_over(&self.inner) {
+                if self.inner.is_over() {
                     self.passage.request_read();
                 }
             }
             Some(Err(_)) => self.passage.request_broke(),
             None => self.passage.request_read(),
         }
-        Poll::Ready(polled)
+        Poll::Ready(polled.map(|frame| frame.map(|(frame, _)| frame)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -135,12 +136,6 @@ impl Body for RequestBody {
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
     }
-}
-
-/// Whether nothing is missing: also where the end has not been said yet, but the length has come. Whoever sends a body
-/// with its length does not ask for its end.
-fn is_over(body: &Incoming) -> bool {
-    body.is_end_stream() || body.size_hint().exact() == Some(0)
 }
 
 /// The body of an answer, on its way to the client.
@@ -160,7 +155,7 @@ enum Kind {
 /// An answer that passes.
 #[derive(Debug)]
 struct Passing {
-    inner: Incoming,
+    inner: Source,
     account: Option<Account>,
     /// The connection it comes by, to be used again once it is read.
     lease: Option<Lease>,
@@ -198,9 +193,9 @@ impl AnswerBody {
     }
 
     /// The provider's body.
-    pub(crate) fn passing(inner: Incoming, account: Account, lease: Option<Lease>) -> Self {
+    pub(crate) fn passing(inner: Source, account: Account, lease: Option<Lease>) -> Self {
         let mut passing = Passing { inner, account: Some(account), lease, failed: None };
-        if is_over(&passing.inner) {
+        if passing.inner.is_over() {
             passing.done();
         }
         Self { kind: Kind::Passing(Box::new(passing)), busy: None }
@@ -314,12 +309,12 @@ impl Passing {
             ready!(wait.as_mut().poll(cx));
             return Poll::Ready(self.failed.take().map(|(error, _)| Err(Failure::new(error))));
         }
-        match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
-            Some(Ok(frame)) => {
+        match ready!(self.inner.poll_frame(cx)) {
+            Some(Ok((frame, _))) => {
                 if let (Some(piece), Some(account)) = (frame.data_ref(), &mut self.account) {
                     account.data(piece);
                 }
-                if is_over(&self.inner) {
+                if self.inner.is_over() {
                     self.done();
                 }
                 Poll::Ready(Some(Ok(frame)))

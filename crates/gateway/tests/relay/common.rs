@@ -1,8 +1,9 @@
 //! A gateway on loopback, and a client that sees what is on the line.
 
 use deadweight_gateway::Provider;
+use deadweight_gateway::clock::Clock;
 use deadweight_gateway::exchange::{Begun, Ended, Event, Events, channel};
-use deadweight_gateway::relay::{Config, Gateway, Handle, Note, Own, Parts, Target};
+use deadweight_gateway::relay::{Config, Editor, Gateway, Handle, Note, Own, Parts, Target};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -17,6 +18,8 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 #[derive(Default)]
 pub(crate) struct Given {
     pub(crate) own: Option<Arc<dyn Own>>,
+    pub(crate) editor: Option<Arc<dyn Editor>>,
+    pub(crate) clock: Option<Clock>,
     pub(crate) tls: Option<rustls::ClientConfig>,
     pub(crate) drain: Option<Duration>,
 }
@@ -52,7 +55,14 @@ impl Gate {
         let notes = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&notes);
         let on_note = Arc::new(move |note| kept.lock().unwrap().push(note));
-        let parts = Parts { sink, own: given.own, on_note, tls: given.tls.or_else(|| Some(no_tls())) };
+        let parts = Parts {
+            sink,
+            own: given.own,
+            editor: given.editor,
+            clock: given.clock,
+            on_note,
+            tls: given.tls.or_else(|| Some(no_tls())),
+        };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let gateway = runtime.block_on(async { Gateway::bind(config, parts) }).unwrap();

@@ -97,7 +97,14 @@ fn a_port_that_is_taken_is_told() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (sink, _events) = deadweight_gateway::exchange::channel(1);
-    let parts = Parts { sink, own: None, on_note: Arc::new(|_| {}), tls: Some(crate::common::no_tls()) };
+    let parts = Parts {
+        sink,
+        own: None,
+        editor: None,
+        clock: None,
+        on_note: Arc::new(|_| {}),
+        tls: Some(crate::common::no_tls()),
+    };
     let config = Config::new(taken.local_addr().unwrap());
     let error = runtime.block_on(async { Gateway::bind(config, parts) }).unwrap_err();
     assert!(matches!(error, StartError::Bind { .. }), "{error}");

@@ -10,11 +10,12 @@ use crate::settings;
 use crate::settings::gateway::Gateway as Settings;
 use crate::target::gather;
 use deadweight_footprint::origin::Origins;
+use deadweight_gateway::clock;
 use deadweight_gateway::exchange::{Sink, channel};
 use deadweight_gateway::measure::Observer;
 use deadweight_gateway::otlp::Otlp;
 use deadweight_gateway::own::Answers;
-use deadweight_gateway::relay::{Config, ConfigError, Gateway, Parts, StartError};
+use deadweight_gateway::relay::{Config, ConfigError, Gateway, OnNote, Parts, StartError};
 use deadweight_gateway::watching::{Watch, Watching};
 use deadweight_mcp::config::process_env;
 use deadweight_price::Book;
@@ -84,8 +85,8 @@ async fn serve(
     let of_gateway = Arc::clone(&log);
     let own = Arc::new(Answers::new(Arc::clone(&watching)));
     let pages = Arc::clone(&own);
-    let parts =
-        Parts { sink, own: Some(own), on_note: Arc::new(move |note| of_gateway.note(note)), tls: None };
+    let on_note: OnNote = Arc::new(move |note| of_gateway.note(note));
+    let parts = Parts { sink, own: Some(own), editor: None, clock: None, on_note, tls: None };
     let config = settings.config.clone();
     let gateway = Gateway::bind(settings.config, parts).map_err(start_trouble)?;
     let addresses = gateway.addresses();
@@ -119,6 +120,7 @@ fn watch(settings: &Settings, otlp: Option<Arc<Otlp>>) -> Watch {
         retention: settings.retention,
         origins: Origins::new(),
         observers: told.into_iter().collect(),
+        clock: clock::system(),
         tell: Box::new(|error| {
             let file = error.file.display();
             exit::warn(&format!("requests are not recorded: {error}, {file}; {}", error.remedy()));

@@ -3,6 +3,7 @@
 use super::doors::Doors;
 use deadweight_footprint::origin::Origins;
 use deadweight_gateway::Provider;
+use deadweight_gateway::clock;
 use deadweight_gateway::exchange::channel;
 use deadweight_gateway::own::Answers;
 use deadweight_gateway::relay::{Config, Gateway, Level, OnNote, Own, Parts, Target};
@@ -68,6 +69,7 @@ pub(super) fn start(doors: &Doors, place: Place, servers: &[String]) -> Result<R
             retention: Some(RETENTION),
             origins: servers.iter().fold(Origins::new(), |origins, label| origins.with_server(label, None)),
             observers: vec![Box::new(move |exchange| lock(&counting).observe(exchange))],
+            clock: clock::system(),
             tell: Box::new(move |error: &Error| {
                 let file = error.file.display();
                 note(&of_ledger, format!("not all is recorded: {error}, {file}; {}", error.remedy()));
@@ -89,7 +91,14 @@ pub(super) fn start(doors: &Doors, place: Place, servers: &[String]) -> Result<R
     let mut gateways = Vec::new();
     for door in doors {
         let own: Arc<dyn Own> = Arc::clone(&answers) as Arc<dyn Own>;
-        let parts = Parts { sink: sink.clone(), own: Some(own), on_note: Arc::clone(&on_note), tls: None };
+        let parts = Parts {
+            sink: sink.clone(),
+            own: Some(own),
+            editor: None,
+            clock: None,
+            on_note: Arc::clone(&on_note),
+            tls: None,
+        };
         gateways.push(Gateway::bind(config(door), parts).map_err(|error| error.to_string())?);
     }
     drop(sink);

@@ -1,0 +1,191 @@
+//! What is known of the journal in memory.
+//!
+//! Records never change, so what was read once is right for as long as nobody else has written: then all of it is
+//! forgotten and read again, save what waits to be written.
+
+use deadweight_cache::Digest;
+use deadweight_cache::prefix::Prefix;
+use deadweight_levers::Decisions;
+use deadweight_levers::record::{Head, Key, Record, Sent, Turned};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// How many records are kept in memory.
+const MOST: usize = 300_000;
+
+/// Records, by what they are about.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Records {
+    sent: HashMap<Digest, Arc<Sent>>,
+    bound: HashSet<Digest>,
+    turned: HashMap<Digest, Arc<Turned>>,
+    head: HashMap<Digest, Arc<Head>>,
+}
+
+impl Records {
+    fn len(&self) -> usize {
+        self.sent.len() + self.bound.len() + self.turned.len() + self.head.len()
+    }
+
+    /// The keys of the heads.
+    pub(super) fn head_keys(&self) -> Vec<Key> {
+        self.head.keys().map(Record::head).collect()
+    }
+
+    /// Without these.
+    pub(super) fn leave_out(&mut self, records: &[Record]) {
+        records.iter().for_each(|record| self.forget(record));
+    }
+
+    fn take(&mut self, record: Record) {
+        match record {
+            Record::Sent(own) => drop(self.sent.entry(own.chain).or_insert_with(|| Arc::new(own))),
+            Record::Bound(chain) => drop(self.bound.insert(chain)),
+            Record::Turned(own) => drop(self.turned.entry(own.chain).or_insert_with(|| Arc::new(own))),
+            Record::Head(own) => drop(self.head.entry(own.key()).or_insert_with(|| Arc::new(own))),
+        }
+    }
+
+    fn contradicts(&self, record: &Record) -> bool {
+        match record {
+            Record::Sent(own) => self.sent.get(&own.chain).is_some_and(|known| **known != *own),
+            Record::Turned(own) => self.turned.get(&own.chain).is_some_and(|known| **known != *own),
+            Record::Bound(_) | Record::Head(_) => false,
+        }
+    }
+
+    fn forget(&mut self, record: &Record) {
+        match record {
+            Record::Sent(own) => drop(self.sent.remove(&own.chain)),
+            Record::Bound(chain) => drop(self.bound.remove(chain)),
+            Record::Turned(own) => drop(self.turned.remove(&own.chain)),
+            Record::Head(_) => {}
+        }
+    }
+}
+
+impl Decisions for Records {
+    fn sent(&self, chain: &Digest) -> Option<Arc<Sent>> {
+        self.sent.get(chain).cloned()
+    }
+
+    fn bound(&self, chain: &Digest) -> bool {
+        self.bound.contains(chain)
+    }
+
+    fn turned(&self, chain: &Digest) -> Option<Arc<Turned>> {
+        self.turned.get(chain).cloned()
+    }
+
+    fn head(&self, key: &Digest) -> Option<Arc<Head>> {
+        self.head.get(key).cloned()
+    }
+}
+
+/// The journal in memory.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    records: Records,
+    /// The messages of which everything was read that there is.
+    looked: HashSet<Digest>,
+    /// The state of the file that this is.
+    version: Option<i64>,
+    /// What is not in the file yet.
+    pending: Vec<Record>,
+}
+
+impl Known {
+    /// The file is in this state now.
+    pub(super) fn at(&mut self, version: i64) {
+        if self.version != Some(version) || self.records.len() > MOST {
+            self.forget_all();
+            self.version = Some(version);
+        }
+    }
+
+    /// Everything has to be read again.
+    pub(super) fn forget_all(&mut self) {
+        self.records = Records::default();
+        self.looked.clear();
+        self.version = None;
+        for record in &self.pending {
+            self.records.take(record.clone());
+        }
+    }
+
+    /// The keys of what has to be read for a request.
+    pub(super) fn missing(&self, prefix: &Prefix) -> Vec<Key> {
+        let new = prefix.messages.iter().map(|link| link.chain).filter(|chain| !self.looked.contains(chain));
+        new.flat_map(|chain| [Record::sent(&chain), Record::bound(&chain), Record::turned(&chain)]).collect()
+    }
+
+    /// The keys of the heads that a request needs and that are not known.
+    pub(super) fn missing_heads(&self, prefix: &Prefix) -> Vec<Key> {
+        let heads = prefix.messages.iter().filter_map(|link| self.records.sent.get(&link.chain)?.head);
+        let new: HashSet<Digest> = heads.filter(|head| !self.records.head.contains_key(head)).collect();
+        new.iter().map(Record::head).collect()
+    }
+
+    /// This is what the file has.
+    pub(super) fn read(&mut self, record: Record) {
+        self.records.take(record);
+    }
+
+    /// All of a request was read.
+    pub(super) fn looked(&mut self, prefix: &Prefix) {
+        self.looked.extend(prefix.messages.iter().map(|link| link.chain));
+    }
+
+    /// Takes in records; `pending`: they are to be written later. False, and nothing is taken, where one of them was
+    /// decided otherwise meanwhile.
+    pub(super) fn take(&mut self, records: &[Record], pending: bool) -> bool {
+        if records.iter().any(|record| self.records.contradicts(record)) {
+            return false;
+        }
+        for record in records {
+            self.records.take(record.clone());
+        }
+        if pending {
+            self.pending.extend_from_slice(records);
+        }
+        true
+    }
+
+    /// These were never acted on.
+    pub(super) fn forget(&mut self, records: &[Record]) {
+        records.iter().for_each(|record| self.records.forget(record));
+        let keys: HashSet<Key> = records.iter().map(Record::key).collect();
+        self.pending.retain(|record| !keys.contains(&record.key()));
+    }
+
+    /// What is not in the file yet. It stays here until it is said to be written.
+    pub(super) fn pending(&self) -> Vec<Record> {
+        self.pending.clone()
+    }
+
+    /// So many of the oldest of these are in the file.
+    pub(super) fn written(&mut self, count: usize) {
+        self.pending.drain(..count.min(self.pending.len()));
+    }
+
+    /// What is known of a request.
+    pub(super) fn view(&self, prefix: &Prefix) -> Records {
+        let mut view = Records::default();
+        for chain in prefix.messages.iter().map(|link| link.chain) {
+            if let Some(own) = self.records.sent.get(&chain) {
+                if let Some((key, head)) = own.head.and_then(|key| Some((key, self.records.head.get(&key)?)))
+                {
+                    view.head.insert(key, Arc::clone(head));
+                }
+                view.sent.insert(chain, Arc::clone(own));
+            }
+            if self.records.bound.contains(&chain) {
+                view.bound.insert(chain);
+            }
+            if let Some(own) = self.records.turned.get(&chain) {
+                view.turned.insert(chain, Arc::clone(own));
+            }
+        }
+        view
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a request stands in its conversation, and whether what the provider has cached of that is known to be gone.
+
+use crate::measure::session;
+use crate::relay::Asked;
+use deadweight_cache::lineage::{Limits, Lineages, Placement, Relation};
+use deadweight_cache::prefix::Prefix;
+use deadweight_cache::watch::Lifetimes;
+use deadweight_levers::Cold;
+use deadweight_store::Lineage;
+use deadweight_wire::Dialect;
+use deadweight_wire::anatomy::{Anatomy, Role};
+use deadweight_wire::dialect::model_of_path;
+use deadweight_wire::json::Parser;
+use std::collections::HashMap;
+
+/// How many sessions it is remembered of when they were seen.
+const MOST: usize = 4_096;
+
+/// What is read of a request before it is planned.
+pub(super) struct Facts {
+    pub(super) prefix: Prefix,
+    pub(super) session: String,
+    pub(super) model: Option<String>,
+    /// Whether it offers tools.
+    pub(super) offers: bool,
+    /// Who says each message.
+    roles: Vec<Role>,
+}
+
+impl Facts {
+    /// Reads a body. `None`: it is not JSON.
+    pub(super) fn read(parser: &mut Parser, asked: &Asked, body: &[u8]) -> Option<Self> {
+        parser.scope(body, |document| {
+            let anatomy = Anatomy::read(document.ok()?, asked.dialect);
+            let mut prefix = Prefix::read(&anatomy);
+            let of_body = anatomy.model.and_then(|model| model.as_str()).map(|model| model.into_owned());
+            let model = of_body.or_else(|| model_of_path(&asked.path).map(|model| model.into_owned()));
+            if prefix.model.is_none() {
+                prefix.model = model.as_deref().map(Into::into);
+            }
+            Some(Self {
+                session: session::named(&asked.headers).unwrap_or_else(|| prefix.session().to_string()),
+                model,
+                offers: !anatomy.tools.is_empty(),
+                roles: anatomy.messages.iter().map(|message| message.role).collect(),
+                prefix,
+            })
+        })
+    }
+
+    /// Whether a request went by, behind the first `known` messages, that was not seen here: somebody else spoke before
+    /// the model's last words.
+    fn missed(&self, known: usize) -> bool {
+        let new = self.roles.get(known..).unwrap_or_default();
+        let last = new.iter().rposition(|role| *role == Role::Assistant);
+        last.is_some_and(|last| new.iter().take(last).any(|role| *role != Role::Assistant))
+    }
+}
+
+/// A request in its conversation.
+pub(super) struct Placed {
+    pub(super) placement: Placement,
+    /// Milliseconds since a request of its session began here; `None`: none is remembered, or some went by unseen.
+    pub(super) idle: Option<u64>,
+    /// How long the longest-lived cache entry of the conversation lives; `None`: nobody says.
+    pub(super) lives: Option<u64>,
+}
+
+impl Placed {
+    /// Whether what is cached is known to be gone.
+    pub(super) fn cold(&self, idle: Option<u64>) -> Option<Cold> {
+        Cold::proven(self.placement.relation, &self.placement.turn.causes, idle, self.lives)
+    }
+}
+
+/// When a session was seen, and what it asked for.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    at_ms: u64,
+    /// Whether it may have asked for entries that live for an hour.
+    hour: bool,
+}
+
+/// The conversations that are known.
+pub(super) struct Places {
+    lineages: Lineages,
+    seen: HashMap<String, Seen>,
+}
+
+impl Places {
+    pub(super) fn new(remembered: &[Lineage]) -> Self {
+        let mut own = Self { lineages: Lineages::new(Limits::default()), seen: HashMap::new() };
+        for lineage in remembered.iter().rev() {
+            // What cannot be read is a conversation that is met in the middle.
+            if own.lineages.restore(&lineage.session, &lineage.state).is_ok() {
+                // For how long it asked is not remembered.
+                own.seen.insert(lineage.session.clone(), Seen { at_ms: lineage.at_ms, hour: true });
+            }
+        }
+        own
+    }
+
+    /// Places a request, and remembers it.
+    pub(super) fn place(&mut self, facts: &Facts, at_ms: u64) -> Placed {
+        let lifetimes = Lifetimes::of(facts.prefix.dialect);
+        let placement = self.lineages.place(&facts.session, &facts.prefix, at_ms, &lifetimes);
+        let placed = self.placed(placement, facts, at_ms, &lifetimes);
+        let hour = asks_for_hour(&facts.prefix);
+        if self.seen.len() >= MOST && !self.seen.contains_key(&facts.session) {
+            self.seen.clear();
+        }
+        let seen = self.seen.entry(facts.session.clone()).or_insert(Seen { at_ms, hour });
+        *seen = Seen { at_ms: seen.at_ms.max(at_ms), hour: seen.hour || hour };
+        placed
+    }
+
+    /// Where a request would be placed. Nothing is remembered.
+    pub(super) fn peek(&self, facts: &Facts, at_ms: u64) -> Placed {
+        let lifetimes = Lifetimes::of(facts.prefix.dialect);
+        let mut lineages = Lineages::new(Limits::default());
+        if let Some(state) = self.lineages.save(&facts.session) {
+            let _ = lineages.restore(&facts.session, &state);
+        }
+        let placement = lineages.place(&facts.session, &facts.prefix, at_ms, &lifetimes);
+        self.placed(placement, facts, at_ms, &lifetimes)
+    }
+
+    fn placed(&self, placement: Placement, facts: &Facts, at_ms: u64, lifetimes: &Lifetimes) -> Placed {
+        let seen = self.seen.get(&facts.session);
+        let unseen = matches!(placement.relation, Relation::Extends | Relation::Branch { .. })
+            && facts.missed(placement.known as usize);
+        let hour = asks_for_hour(&facts.prefix) || seen.is_none_or(|seen| seen.hour);
+        let lives = match facts.prefix.dialect {
+            Dialect::AnthropicMessages if hour => Some(lifetimes.hour),
+            Dialect::AnthropicMessages => Some(lifetimes.five_minutes),
+            _ => lifetimes.automatic,
+        };
+        let idle = seen.filter(|_| !unseen).map(|seen| at_ms.saturating_sub(seen.at_ms));
+        Placed { placement, idle, lives }
+    }
+
+    /// A request was not answered, and warmed no cache.
+    pub(super) fn failed(&mut self, session: &str, placement: &Placement) {
+        self.lineages.failed(session, placement);
+    }
+}
+
+fn asks_for_hour(prefix: &Prefix) -> bool {
+    prefix.marks.iter().any(|mark| mark.hour)
+}
