@@ -181,7 +181,7 @@ impl Keeper {
         loop {
             if swept.is_none_or(|when| when.elapsed() >= SWEEP) {
                 swept = Some(Instant::now());
-                let _ = sweep(&self.folder, self.kept, SystemTime::now());
+                let _ = sweep(&self.folder, self.kept, SystemTime::now(), is_id);
             }
             match receiver.recv_timeout(SWEEP) {
                 Ok(Message::Body { id, side, chunks, length }) => {
@@ -233,12 +233,17 @@ fn private(place: &Path) -> io::Result<File> {
 }
 
 /// Throws away what is too old, and then the oldest until the rest is not too much. Files that are not ours stay.
-fn sweep(folder: &Path, kept: Kept, now: SystemTime) -> io::Result<()> {
+pub(crate) fn sweep(
+    folder: &Path,
+    kept: Kept,
+    now: SystemTime,
+    is_ours: impl Fn(&str) -> bool,
+) -> io::Result<()> {
     let mut all: BTreeMap<(SystemTime, PathBuf), u64> = BTreeMap::new();
     for inner in fs::read_dir(folder)?.flatten().filter(|entry| entry.path().is_dir()) {
         for file in fs::read_dir(inner.path())?.flatten() {
             let path = file.path();
-            let ours = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(is_id);
+            let ours = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(&is_ours);
             if let (true, Ok(metadata)) = (ours, file.metadata())
                 && metadata.is_file()
             {
@@ -299,7 +304,7 @@ mod tests {
             file.set_modified(now - Duration::from_secs(age)).unwrap();
         }
         fs::write(inner.join("notes.txt"), "mine").unwrap();
-        sweep(folder.path(), Kept { for_: Duration::from_secs(80), bytes: 15 }, now).unwrap();
+        sweep(folder.path(), Kept { for_: Duration::from_secs(80), bytes: 15 }, now, is_id).unwrap();
         let mut left: Vec<_> = fs::read_dir(&inner)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

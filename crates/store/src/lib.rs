@@ -6,7 +6,7 @@
 //!
 //! A line says names, sizes, hashes, times and counts ([`Exchange`], [`Call`]); it never holds text of a prompt, of an
 //! answer, of arguments or of a result. Beside the lines stands what is listed of servers ([`Listing`], [`Names`]) and what
-//! a gateway remembers of conversations ([`Lineage`]). Bodies are kept only where a person asks for it, in files of their
+//! a gateway remembers of conversations ([`Lineage`]). What levers cut is kept for a while, encrypted ([`Originals`]). Bodies are kept only where a person asks for it, in files of their
 //! own ([`Bodies`]).
 
 mod bodies;
@@ -19,6 +19,7 @@ mod ledger;
 mod lineage;
 mod listing;
 mod names;
+mod originals;
 mod place;
 mod prune;
 mod reading;
@@ -38,6 +39,7 @@ pub use ledger::{Filter, Ledger, Totals, Usage};
 pub use lineage::Lineage;
 pub use listing::Listing;
 pub use names::{Name, Names, Shown};
+pub use originals::{Found, KEPT as ORIGINALS_KEPT, Originals, originals_beside};
 pub use place::{Place, default_file};
 pub use prune::{Pruned, Vacuumed, prune, vacuum};
 pub use reading::*;
