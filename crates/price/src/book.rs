@@ -96,8 +96,13 @@ fn windowless(id: &str) -> &str {
     id.split_once(['[', '@']).map_or(id, |(before, _)| before)
 }
 
-/// The id as its maker writes it, without cloud, region, version, date and size of window.
-fn bare(id: &str) -> Cow<'_, str> {
+/// A model's id as its maker writes it, without cloud, region, version, date and size of window.
+///
+/// ```
+/// assert_eq!(deadweight_price::bare("us.anthropic.claude-opus-4-6-20260205-v1:0"), "claude-opus-4-6");
+/// ```
+#[must_use]
+pub fn bare(id: &str) -> Cow<'_, str> {
     let mut id = last(id);
     // Bedrock: `us.anthropic.claude-…-v1:0`.
     if let Some((_, rest)) = id.split_once("anthropic.") {

@@ -15,7 +15,7 @@ pub mod edit;
 mod entry;
 mod money;
 
-pub use book::{Book, Day};
+pub use book::{Book, Day, bare};
 pub use cost::{Cost, Terms};
 pub use entry::{Entry, Long, Rates};
 pub use money::{Money, Rate, RateError};

@@ -5,7 +5,9 @@
 
 mod agents;
 pub mod memory;
+pub mod models;
 mod types;
+pub mod work;
 
 pub use types::{
     ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Placeholder,

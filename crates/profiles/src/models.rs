@@ -1,0 +1,45 @@
+//! What single models do and know, by their ids as their makers write them: without cloud, date and window.
+
+use crate::Fact;
+
+const THINKING: &str = "the provider's documentation of thinking that is bound to its prefix";
+
+/// Models that refuse or drop thinking whose prefix changed.
+pub const BIND_THINKING: Fact<&[&str]> = Fact {
+    value: &[
+        "claude-fable-5-1",
+        "claude-fable-5-2",
+        "claude-mythos-5-1",
+        "claude-mythos-5-2",
+        "claude-opus-5-5",
+        "claude-sonnet-5-5",
+        "claude-haiku-5-5",
+    ],
+    date: "2026-11-30",
+    source: THINKING,
+};
+
+/// Models that do not look at what stood before their thinking. An entry that ends in `-` is a family: reasoning of
+/// OpenAI's and Google's models is signed as an item and not bound to what stands before it (their documentation, same
+/// time).
+pub const FREE_THINKING: Fact<&[&str]> = Fact {
+    value: &[
+        "claude-fable-5",
+        "claude-mythos-5",
+        "claude-opus-5",
+        "claude-sonnet-5",
+        "claude-opus-4-8",
+        "claude-opus-4-7",
+        "claude-opus-4-6",
+        "claude-opus-4-5",
+        "claude-opus-4-1",
+        "claude-sonnet-4-6",
+        "claude-sonnet-4-5",
+        "claude-haiku-4-5",
+        "claude-3-5-haiku",
+        "gpt-",
+        "gemini-",
+    ],
+    date: "2026-11-30",
+    source: THINKING,
+};
