@@ -3,6 +3,7 @@
 use crate::lever::Lever;
 use deadweight_cache::lineage::Relation;
 use deadweight_cache::watch::Kind;
+use deadweight_price::Rates;
 
 /// Why what the provider has cached of a conversation is known to be gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,6 +82,12 @@ pub struct Circumstances<'a> {
     pub resting: &'a [Lever],
     /// Levers of whose cuts too much was asked for again.
     pub backed_off: &'a [Lever],
+    /// The largest prompt that the model takes, in tokens, where that is known.
+    pub window: Option<u64>,
+    /// What the model's tokens cost, where that is known.
+    pub rates: Option<Rates>,
+    /// Whether the conversation is cached for an hour; else for five minutes.
+    pub hour: bool,
 }
 
 impl Default for Circumstances<'_> {
@@ -99,6 +106,9 @@ impl Default for Circumstances<'_> {
             counting: false,
             resting: &[],
             backed_off: &[],
+            window: None,
+            rates: None,
+            hour: false,
         }
     }
 }

@@ -65,6 +65,8 @@ pub enum Lever {
     Dedup,
     /// Large results that have scrolled past are cut to head and tail; reads of a file that changed since go first.
     ElideResults,
+    /// A long history gives way to a planned view of it: whole rounds are left out, and a note says so.
+    CompactHistory,
     /// Cache breakpoints, where the client set none.
     PlaceBreakpoints,
 }
@@ -72,12 +74,13 @@ pub enum Lever {
 impl Lever {
     /// Every lever, in the order in which the planner asks them. A later one never touches what an earlier one put in
     /// place or points to.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Passthrough,
         Self::PruneTools,
         Self::SteadyPrefix,
         Self::Dedup,
         Self::ElideResults,
+        Self::CompactHistory,
         Self::PlaceBreakpoints,
     ];
 
@@ -90,6 +93,7 @@ impl Lever {
             Self::SteadyPrefix => "steady-prefix",
             Self::Dedup => "dedup",
             Self::ElideResults => "elide-results",
+            Self::CompactHistory => "compact-history",
             Self::PlaceBreakpoints => "place-breakpoints",
         }
     }
@@ -115,6 +119,7 @@ impl Lever {
             Self::Dedup => 3,
             Self::ElideResults => 4,
             Self::PlaceBreakpoints => 5,
+            Self::CompactHistory => 6,
         }
     }
 
@@ -126,7 +131,7 @@ impl Lever {
     #[must_use]
     pub const fn class(self) -> Class {
         match self {
-            Self::ElideResults => Class::Bounded,
+            Self::ElideResults | Self::CompactHistory => Class::Bounded,
             _ => Class::Lossless,
         }
     }
@@ -138,7 +143,7 @@ impl Lever {
             Self::Passthrough | Self::PlaceBreakpoints => Timing::EveryRequest,
             Self::PruneTools | Self::SteadyPrefix => Timing::Conversation,
             Self::Dedup => Timing::FirstSend,
-            Self::ElideResults => Timing::ColdStart,
+            Self::ElideResults | Self::CompactHistory => Timing::ColdStart,
         }
     }
 
@@ -159,7 +164,7 @@ impl Lever {
             Self::PruneTools => "tools",
             Self::SteadyPrefix => "cache writes of tools, system and history",
             Self::Dedup => "history and tail",
-            Self::ElideResults => "history",
+            Self::ElideResults | Self::CompactHistory => "history",
             Self::PlaceBreakpoints => "cache reads of floor and history",
         }
     }
@@ -184,6 +189,11 @@ impl Lever {
                 "After an idle time, large tool results that lie further back than four messages are sent with their \
                  beginning and end only, and reads of files that changed since are left out. The model is told so in their \
                  place, and can ask for the original, which is kept on this machine."
+            }
+            Self::CompactHistory => {
+                "After an idle time, a conversation of more than 48,000 tokens is sent as a view of itself: what you said first \
+                 and last, what the model is at, and as much of the rest as matters most to it. What is left out is listed \
+                 in a note that the model can read, and can be asked for; it is kept on this machine."
             }
             Self::PlaceBreakpoints => {
                 "The provider is asked to cache what an agent would have it read again each time."
@@ -272,6 +282,31 @@ impl Lever {
                 S::NotCold,
                 S::NoRestorePath,
                 S::OriginalsOff,
+                S::NothingNew,
+                S::UnderThreshold,
+                S::NothingFound,
+            ],
+            Self::CompactHistory => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::ReRead,
+                S::Joined,
+                S::ThinkingBound,
+                S::ClientEdits,
+                S::Summarised,
+                S::NotCold,
+                S::NoRestorePath,
+                S::OriginalsOff,
+                S::UnknownModel,
+                S::NotWorthIt,
                 S::NothingNew,
                 S::UnderThreshold,
                 S::NothingFound,
@@ -366,6 +401,10 @@ reasons! {
     ThinkingBound = "thinking_bound";
     /// The client has the provider edit or compact the conversation.
     ClientEdits = "client_edits";
+    /// The client sums the conversation up, or it was summed up just before.
+    Summarised = "summarised";
+    /// It would cost more than it saves, or not pay soon enough.
+    NotWorthIt = "not_worth_it";
     /// What it would change is cached, and not known to be gone.
     NotCold = "not_cold";
     /// The model has no way to ask for what would be cut.

@@ -26,12 +26,15 @@ mod levers;
 pub mod plan;
 mod policy;
 pub mod record;
+mod restore;
 mod text;
 mod view;
+mod worth;
 
-pub use binding::{BINDINGS, Binding, TABLE_OF};
+pub use binding::Binding;
 pub use circumstances::{Circumstances, Cold};
 pub use lever::{Class, Lever, StandDown, Timing};
 pub use policy::{Policy, Profile, Thresholds, ToolRule};
+pub use restore::{AskedAgain, RESTORE_SAYS, RESTORE_TOOL, asked_again, restore_tool};
 pub use text::restore_id;
 pub use view::{Decisions, Memory};

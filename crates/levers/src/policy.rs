@@ -101,6 +101,14 @@ pub struct Thresholds {
     pub recent: usize,
     /// From how many tokens (ESTIMATED) on a prefix is worth a breakpoint.
     pub cached: u64,
+    /// A history of more tokens (ESTIMATED) gives way to a view of it.
+    pub history: u64,
+    /// What rounds weigh in it that are chosen for the view, in tokens (ESTIMATED), together with those that have to stay.
+    pub view: u64,
+    /// From how many hundredths of the model's window on it is nearly full.
+    pub full: u64,
+    /// Within how many requests an edit of what is cached has to pay for itself.
+    pub requests: u64,
 }
 
 impl Default for Thresholds {
@@ -114,6 +122,10 @@ impl Default for Thresholds {
             stale: 2 << 10,
             recent: 4,
             cached: 1_024,
+            history: 48_000,
+            view: 24_000,
+            full: 85,
+            requests: 40,
         }
     }
 }
@@ -138,6 +150,9 @@ pub struct Policy {
     pub accept_loss: bool,
     /// Results may be cut when they are sent for the first time.
     pub elide_at_first_send: bool,
+    /// The history may be compacted also while it is cached: when the model's window is nearly full, and it pays for
+    /// itself within [`Thresholds::requests`] requests.
+    pub compact_when_full: bool,
 }
 
 impl Policy {

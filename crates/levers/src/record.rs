@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`Sent`] | chain hash of the client's messages up to and with one | that message was sent, with these texts put in it; without any it was sent as it came |
 //! | [`Bound`](Record::Bound) | the same | it was sent to a model that binds thinking, or may |
-//! | [`Turned`] | chain hash of all messages of the request at a cold start | what was put into messages that were sent before; holds for whatever continues that request |
+//! | [`Turned`] | chain hash of all messages of the request at a cold start | what was put into messages that were sent before, and which of them are left out; holds for whatever continues that request |
 //! | [`Head`] | the hash of its own bytes; the last message of a request names it | which tools are left out, and in which order they are cached |
 //!
 //! A text that was put in place is kept as the JSON string that went over the wire, so that it is the same for ever,
@@ -67,13 +67,16 @@ pub struct Sent {
     pub puts: Vec<Put>,
 }
 
-/// What was put, at a cold start, into messages that had been sent before.
+/// What was put, at a cold start (or where the user asked for it), into messages that had been sent before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turned {
     /// The chain hash of all messages of the request at the cold start.
     pub chain: Digest,
     /// The chain hash of the message that each is put in, and the text.
     pub puts: Vec<(Digest, Put)>,
+    /// The chain hashes of the messages that are left out from here on, in the place of all that were left out before.
+    /// `None`: what was left out before stays so.
+    pub gone: Option<Vec<Digest>>,
 }
 
 /// What stands before the messages, as far as it was decided.
@@ -198,6 +201,10 @@ impl Record {
                     out.digest(message);
                     out.put(put);
                 });
+                out.flag(own.gone.is_some());
+                if let Some(gone) = &own.gone {
+                    out.list(gone, Writer::digest);
+                }
             }
             Self::Head(own) => {
                 out.0.push(HEAD);
@@ -344,6 +351,10 @@ impl Reader<'_> {
             TURNED => Record::Turned(Turned {
                 chain: self.digest()?,
                 puts: self.list(|reader| Some((reader.digest()?, reader.put()?)))?,
+                gone: match self.flag()? {
+                    false => None,
+                    true => Some(self.list(Self::digest)?),
+                },
             }),
             HEAD => Record::Head(Head {
                 rule: match self.flag()? {
@@ -395,7 +406,12 @@ mod tests {
             }),
             Record::Sent(Sent { chain: digest(1), bound: false, head: None, puts: Vec::new() }),
             Record::Bound(digest(2)),
-            Record::Turned(Turned { chain: digest(3), puts: vec![(digest(4), put)] }),
+            Record::Turned(Turned {
+                chain: digest(3),
+                puts: vec![(digest(4), put.clone())],
+                gone: Some(vec![digest(5), digest(6)]),
+            }),
+            Record::Turned(Turned { chain: digest(3), puts: vec![(digest(4), put)], gone: None }),
             Record::Head(head.clone()),
             Record::Head(Head { rule: None, ..head }),
         ]

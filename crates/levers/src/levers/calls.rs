@@ -1,5 +1,6 @@
 //! The calls of a request's tools: what each result is the answer to, and which file it read or changed.
 
+use deadweight_profiles::work::{CHANGES, PARTS, PATHS, READS};
 use deadweight_wire::anatomy::{Anatomy, BlockKind};
 use deadweight_wire::json::{Kind, Parser, Value};
 use std::borrow::Cow;
@@ -17,32 +18,6 @@ pub(crate) enum Does {
     /// Neither, or nobody knows.
     Other,
 }
-
-/// Names of tools that read one file, in agents that are known (read in November 2026).
-const READS: &[&str] = &["Read", "read", "read_file", "ReadFile", "view", "open_file", "cat"];
-/// Names of tools that change one file.
-const CHANGES: &[&str] = &[
-    "Edit",
-    "MultiEdit",
-    "Write",
-    "NotebookEdit",
-    "edit",
-    "multiedit",
-    "write",
-    "edit_file",
-    "write_file",
-    "replace",
-    "str_replace",
-    "create_file",
-    "search_replace",
-    "patch",
-];
-/// Members in which they name the file.
-const PATHS: &[&str] =
-    &["file_path", "path", "filePath", "absolute_path", "target_file", "notebook_path", "filename"];
-/// Members by which they read a part.
-const PARTS: &[&str] =
-    &["offset", "limit", "start_line", "end_line", "line_range", "view_range", "pages", "range"];
 
 /// One call.
 #[derive(Debug, Clone)]
@@ -90,6 +65,11 @@ impl<'d> Calls<'d> {
         calls
     }
 
+    /// Every call, in order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Call<'d>> {
+        self.all.iter()
+    }
+
     /// The call that a result answers.
     pub(crate) fn get(&self, id: &str) -> Option<&Call<'d>> {
         self.all.get(*self.by_id.get(id)?)
@@ -108,7 +88,7 @@ impl<'d> Calls<'d> {
 
 /// What a call does, and to which file.
 fn does(name: &str, input: Option<Value<'_, '_>>) -> (Does, Option<String>) {
-    let (reads, changes) = (READS.contains(&name), CHANGES.contains(&name));
+    let (reads, changes) = (READS.value.contains(&name), CHANGES.value.contains(&name));
     let Some(input) = input.filter(|_| reads || changes) else { return (Does::Other, None) };
     // OpenAI sends the input as a text that holds JSON.
     let read = match input.kind() {
@@ -130,7 +110,7 @@ fn does(name: &str, input: Option<Value<'_, '_>>) -> (Does, Option<String>) {
 
 /// The file that an input names, and whether it asks for a part of it.
 fn members(input: Value<'_, '_>) -> Option<(String, bool)> {
-    let path = PATHS.iter().find_map(|key| input.get(key)?.as_str())?;
-    let part = PARTS.iter().any(|key| input.get(key).is_some_and(|value| !value.is_null()));
+    let path = PATHS.value.iter().find_map(|key| input.get(key)?.as_str())?;
+    let part = PARTS.value.iter().any(|key| input.get(key).is_some_and(|value| !value.is_null()));
     Some((path.into_owned(), part))
 }

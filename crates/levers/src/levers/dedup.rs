@@ -26,7 +26,7 @@ pub(crate) fn ask(ground: &Ground<'_, '_, '_>) -> Result<Vec<Wish>, StandDown> {
     // The texts that can be pointed to, by length: most lengths occur once, and then nothing is compared.
     let mut by_length: HashMap<usize, Vec<(At, Cow<'_, str>)>> = HashMap::new();
     for leaf in ground.leaves.iter().filter(|leaf| leaf.len() >= least) {
-        if ground.puts.contains_key(&leaf.at) {
+        if ground.puts.contains_key(&leaf.at) || ground.gone.contains(&leaf.at.message) {
             continue;
         }
         let text = leaf.text();

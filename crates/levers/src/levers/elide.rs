@@ -30,15 +30,7 @@ pub(crate) fn ask(ground: &Ground<'_, '_, '_>) -> Result<Vec<Wish>, StandDown> {
     if !ground.stage.cold && !policy.elide_at_first_send {
         return Err(StandDown::NotCold);
     }
-    let tool = circumstances.restore_tool.filter(|name| ground.offered.contains(*name));
-    if !policy.accept_loss {
-        if tool.is_none() {
-            return Err(StandDown::NoRestorePath);
-        }
-        if !circumstances.keeps_originals {
-            return Err(StandDown::OriginalsOff);
-        }
-    }
+    let tool = ground.way_back()?;
     let limits = &policy.thresholds;
     let old = ground.anatomy.messages.len().saturating_sub(limits.recent);
     let open = |leaf: &&Leaf<'_, '_>| {

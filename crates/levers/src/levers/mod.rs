@@ -2,6 +2,7 @@
 
 pub(crate) mod breakpoints;
 pub(crate) mod calls;
+pub(crate) mod compact;
 pub(crate) mod dedup;
 pub(crate) mod elide;
 pub(crate) mod tools;

@@ -5,8 +5,8 @@
 //! 2. *Decide.* Where law permits it (the block was never sent, or what is cached of it is gone), the levers that are on
 //!    are asked in the order of [`Lever::ALL`]. A text that something was put in the place of, or that something points
 //!    to, is out of bounds for those that follow, so no two levers touch the same.
-//! 3. *Prove.* The edits are made by `wire`'s splices. The result is read again: as many messages, each with the same
-//!    speaker and blocks, the same pairs of calls and results, nothing empty, no fifth breakpoint, no reference without
+//! 3. *Prove.* The edits are made by `wire`'s splices. The result is read again: the same messages, save those that were to
+//!    be left out, each with the same speaker and blocks, the same pairs of calls and results, nothing empty, no fifth breakpoint, no reference without
 //!    its definition. In doubt the replay goes alone, and else the original.
 //!
 //! What the caller has to do with an [`Outcome`]: commit [`records`](Outcome::records) to the journal; if that fails, or
@@ -23,7 +23,7 @@ pub use outcome::{Action, Original, Outcome, Splice};
 use crate::circumstances::Circumstances;
 use crate::leaf::{self, At, Leaf};
 use crate::lever::{Lever, StandDown};
-use crate::levers::{breakpoints, calls, dedup, elide, tools};
+use crate::levers::{breakpoints, calls, compact, dedup, elide, tools};
 use crate::policy::Policy;
 use crate::record::{Put, Record, Sent, Turned};
 use crate::view::Decisions;
@@ -31,7 +31,7 @@ use deadweight_cache::prefix::Prefix;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, AnomalyKind};
 use deadweight_wire::json::Parser;
-use outcome::Tally;
+use outcome::{Made, Tally};
 use stage::Stage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,6 +49,7 @@ pub(crate) enum When {
 /// All that a lever may look at.
 pub(crate) struct Ground<'a, 'id, 'd> {
     pub(crate) anatomy: &'a Anatomy<'id, 'd>,
+    pub(crate) prefix: &'a Prefix,
     pub(crate) policy: &'a Policy,
     pub(crate) circumstances: &'a Circumstances<'a>,
     pub(crate) stage: &'a Stage,
@@ -59,14 +60,48 @@ pub(crate) struct Ground<'a, 'id, 'd> {
     pub(crate) puts: &'a BTreeMap<At, (Put, When)>,
     /// What must stay as it is, because something points to it.
     pub(crate) protected: &'a BTreeSet<At>,
+    /// The messages that are left out so far.
+    pub(crate) gone: &'a BTreeSet<u32>,
     /// The names of the tools that are offered to the model as this request will be sent.
     pub(crate) offered: &'a BTreeSet<String>,
 }
 
-impl Ground<'_, '_, '_> {
+impl<'a> Ground<'a, '_, '_> {
+    /// The tool by which the model can ask for what is cut: `None` where the user accepts that it cannot.
+    pub(crate) fn way_back(&self) -> Result<Option<&'a str>, StandDown> {
+        let tool = self.circumstances.restore_tool.filter(|name| self.offered.contains(*name));
+        if self.policy.accept_loss {
+            Ok(tool)
+        } else if tool.is_none() {
+            Err(StandDown::NoRestorePath)
+        } else if !self.circumstances.keeps_originals {
+            Err(StandDown::OriginalsOff)
+        } else {
+            Ok(tool)
+        }
+    }
+
+    /// The texts that something was put in the place of which points to another, and that other.
+    pub(crate) fn pointers(&self) -> impl Iterator<Item = (At, At)> {
+        self.puts.iter().filter_map(|(at, (put, _))| Some((*at, target(self.prefix, put.refers.as_ref()?)?)))
+    }
+
+    /// How many bytes of a message go by what is put in place.
+    pub(crate) fn cut(&self, message: u32) -> u64 {
+        let at = |message| At { message, block: 0, leaf: 0 };
+        let puts = self.puts.range(at(message)..at(message.saturating_add(1)));
+        puts.map(|(at, (put, _))| {
+            let leaf = self.leaves.binary_search_by_key(at, |leaf| leaf.at).ok();
+            let length =
+                leaf.and_then(|found| self.leaves.get(found)).map_or(0, |leaf| leaf.value.span().len());
+            length.saturating_sub(put.json.len()) as u64
+        })
+        .sum()
+    }
+
     /// When a lever may decide about a text, if it may at all.
     pub(crate) fn open(&self, at: At) -> Option<When> {
-        if self.puts.contains_key(&at) || self.protected.contains(&at) {
+        if self.puts.contains_key(&at) || self.protected.contains(&at) || self.gone.contains(&at.message) {
             return None;
         }
         self.stage.open(at.message as usize)
@@ -135,6 +170,15 @@ pub fn plan_read(
         .unwrap_or_else(|| Outcome::passed(policy, StandDown::Unproven))
 }
 
+/// Texts that are put in place, and messages that are left out.
+type Replayed = (BTreeMap<At, (Put, When)>, BTreeSet<u32>);
+
+/// Where a place lies in a request.
+fn target(prefix: &Prefix, place: &crate::record::Place) -> Option<At> {
+    let message = prefix.messages.iter().position(|link| link.chain == place.message)?;
+    Some(At { message: message as u32, block: place.block, leaf: place.leaf })
+}
+
 /// What an anatomy says that makes it unwise to decide anything new.
 fn is_odd(anatomy: &Anatomy<'_, '_>) -> bool {
     anatomy.anomalies.iter().any(|anomaly| {
@@ -200,7 +244,7 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         let gate = self.gate(new);
         let mut tally = Tally::default();
         let leaves = leaf::all(self.anatomy);
-        let mut puts = self.replayed(&leaves, &mut tally);
+        let (mut puts, mut gone) = self.replayed(&leaves, &mut tally)?;
         let mut protected = self.protected(&puts);
 
         let head = tools::decide(
@@ -217,13 +261,14 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         tally.replays(Lever::PruneTools, head.pruning_again);
         tally.replays(Lever::SteadyPrefix, head.steadying_again);
 
-        let asked =
-            [Lever::Dedup, Lever::ElideResults].map(|lever| (lever, self.barred_messages(lever, gate)));
+        let asked = [Lever::Dedup, Lever::ElideResults, Lever::CompactHistory]
+            .map(|lever| (lever, self.barred_messages(lever, gate)));
         let calls = match asked.iter().any(|(_, barred)| barred.is_none()) {
             true => calls::Calls::read(self.anatomy),
             false => calls::Calls::default(),
         };
         let mut originals = Vec::new();
+        let mut new_view = false;
         for (lever, barred) in asked {
             if let Some(reason) = barred {
                 tally.answer(lever, Err(reason));
@@ -231,6 +276,7 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
             }
             let ground = Ground {
                 anatomy: self.anatomy,
+                prefix: self.prefix,
                 policy: self.policy,
                 circumstances: self.circumstances,
                 stage: &self.stage,
@@ -238,8 +284,22 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
                 calls: &calls,
                 puts: &puts,
                 protected: &protected,
+                gone: &gone,
                 offered: &head.offered,
             };
+            if lever == Lever::CompactHistory {
+                match compact::ask(&ground) {
+                    Err(reason) => tally.answer(lever, Err(reason)),
+                    Ok(view) => {
+                        tally.answer(lever, Ok(view.gone.len() as u32));
+                        tally.breaks_even(lever, view.break_even);
+                        gone.clone_from(&view.gone);
+                        self.take_view(view, &leaves, &mut puts, &mut originals, &mut tally)?;
+                        new_view = true;
+                    }
+                }
+                continue;
+            }
             let wishes = if lever == Lever::Dedup { dedup::ask(&ground) } else { elide::ask(&ground) };
             let wishes = match wishes {
                 Ok(wishes) => wishes,
@@ -256,6 +316,7 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
             }
         }
 
+        puts.retain(|at, _| !gone.contains(&at.message));
         let marks = match self.barred(Lever::PlaceBreakpoints, gate) {
             Some(reason) => Err(reason),
             None => breakpoints::ask(
@@ -271,20 +332,55 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
             Lever::PlaceBreakpoints,
             marks.as_ref().map(|marks| marks.len() as u32).map_err(|own| *own),
         );
-        let marks = marks.unwrap_or_default();
+        let mut marks = marks.unwrap_or_default();
+        marks.retain(|mark| !matches!(mark, breakpoints::Mark::Block(message, _) if gone.contains(message)));
 
-        let sent = splice::apply(self.anatomy, &leaves, &puts, &head, &marks)?;
+        let sent = splice::apply(self.anatomy, &leaves, &puts, &gone, &head, &marks)?;
         if let Some(sent) = &sent {
-            proof::holds(self.anatomy, sent.spliced.bytes())?;
+            proof::holds(self.anatomy, sent.spliced.bytes(), &gone)?;
         }
-        let records = if self.circumstances.counting { Vec::new() } else { self.records(&puts, &head) };
-        Some(Outcome::made(sent, records, originals, head.pruned, tally))
+        let view = new_view.then_some(&gone);
+        let records = if self.circumstances.counting { Vec::new() } else { self.records(&puts, view, &head) };
+        let left_out = gone.into_iter().collect();
+        Some(Outcome::made(Made { sent, records, originals, pruned: head.pruned, left_out }, tally))
     }
 
-    /// What was decided before for the texts of this request.
-    fn replayed(&self, leaves: &[Leaf<'id, 'd>], tally: &mut Tally) -> BTreeMap<At, (Put, When)> {
+    /// Puts the note of a view in place, and takes back what was decided for texts that are not sent now.
+    fn take_view(
+        &self,
+        view: compact::View,
+        leaves: &[Leaf<'id, 'd>],
+        puts: &mut BTreeMap<At, (Put, When)>,
+        originals: &mut Vec<Original>,
+        tally: &mut Tally,
+    ) -> Option<()> {
+        let in_vain = |at: &At, when: When| when != When::Replayed && view.gone.contains(&at.message);
+        for (_, (put, _)) in puts.iter().filter(|(at, (_, when))| in_vain(at, *when)) {
+            tally.withdraw(put.lever, 1);
+        }
+        puts.retain(|at, (put, when)| put.lever != Lever::CompactHistory && !in_vain(at, *when));
+        originals.retain(|own| puts.values().any(|(put, _)| put.original == own.hash));
+        originals.extend(view.original);
+        let found = leaves.binary_search_by_key(&view.at, |leaf| leaf.at).ok()?;
+        let put = Put {
+            block: view.at.block,
+            leaf: view.at.leaf,
+            lever: Lever::CompactHistory,
+            version: Lever::CompactHistory.version(),
+            original: crate::text::hash(&leaves.get(found)?.text()),
+            json: crate::text::quoted(&view.text),
+            refers: None,
+        };
+        puts.insert(view.at, (put, When::Cold));
+        Some(())
+    }
+
+    /// What was decided before for the texts of this request, and which messages are left out. `None` where they would be
+    /// so without a note.
+    fn replayed(&self, leaves: &[Leaf<'id, 'd>], tally: &mut Tally) -> Option<Replayed> {
         let mut puts: BTreeMap<At, (Put, When)> = BTreeMap::new();
-        for (at, put) in self.stage.decided(self.prefix, self.decisions) {
+        let (decided, gone) = self.stage.decided(self.prefix, self.decisions);
+        for (at, put) in decided {
             let Ok(found) = leaves.binary_search_by_key(&at, |leaf| leaf.at) else { continue };
             // The key says that the text is the same; it is looked at all the same.
             if leaves.get(found).is_some_and(|leaf| crate::text::hash(&leaf.text()) == put.original) {
@@ -294,10 +390,11 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         // A pointer without what it points to would be a loss: its text goes as the client sent it.
         let dangling: Vec<At> = puts
             .iter()
-            .filter(|(_, (put, _))| {
+            .filter(|(at, (put, _))| {
                 put.refers.as_ref().is_some_and(|place| {
-                    self.at(place).is_none_or(|target| {
+                    target(self.prefix, place).is_none_or(|target| {
                         puts.contains_key(&target)
+                            || (gone.contains(&target.message) && !gone.contains(&at.message))
                             || leaves.binary_search_by_key(&target, |leaf| leaf.at).is_err()
                     })
                 })
@@ -307,20 +404,18 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         for at in dangling {
             puts.remove(&at);
         }
-        for (put, _) in puts.values() {
+        let noted = puts.values().any(|(put, _)| put.lever == Lever::CompactHistory);
+        if !gone.is_empty() && !noted {
+            return None;
+        }
+        for (_, (put, _)) in puts.iter().filter(|(at, _)| !gone.contains(&at.message)) {
             tally.replayed(put.lever);
         }
-        puts
-    }
-
-    /// Where a place lies in this request.
-    fn at(&self, place: &crate::record::Place) -> Option<At> {
-        let message = self.prefix.messages.iter().position(|link| link.chain == place.message)?;
-        Some(At { message: message as u32, block: place.block, leaf: place.leaf })
+        Some((puts, gone))
     }
 
     fn protected(&self, puts: &BTreeMap<At, (Put, When)>) -> BTreeSet<At> {
-        puts.values().filter_map(|(put, _)| self.at(put.refers.as_ref()?)).collect()
+        puts.values().filter_map(|(put, _)| target(self.prefix, put.refers.as_ref()?)).collect()
     }
 
     /// A wish as a decision. `None` where it is not what a lever may wish for.
@@ -368,7 +463,12 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
     }
 
     /// What the journal has to hold before this request leaves.
-    fn records(&self, puts: &BTreeMap<At, (Put, When)>, head: &tools::Head) -> Vec<Record> {
+    fn records(
+        &self,
+        puts: &BTreeMap<At, (Put, When)>,
+        view: Option<&BTreeSet<u32>>,
+        head: &tools::Head,
+    ) -> Vec<Record> {
         let mut records = Vec::new();
         let Some(last) = self.prefix.messages.last() else { return records };
         let bound = self.stage.binding.may_bind();
@@ -403,7 +503,9 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
             records.push(Record::Bound(last.chain));
         }
         if !cold.is_empty() {
-            records.push(Record::Turned(Turned { chain: last.chain, puts: cold }));
+            let link = |at: &u32| self.prefix.messages.get(*at as usize).map(|link| link.chain);
+            let gone = view.map(|gone| gone.iter().filter_map(link).collect());
+            records.push(Record::Turned(Turned { chain: last.chain, puts: cold, gone }));
         }
         records
     }

@@ -26,7 +26,7 @@ pub struct Original {
     pub id: String,
     /// The hash (BLAKE3) of the text.
     pub hash: Digest,
-    /// The text, decoded.
+    /// The text, decoded. Of messages that were left out: those messages as they came, one line each.
     pub text: String,
 }
 
@@ -45,6 +45,9 @@ pub struct Action {
     pub stood_down: Option<StandDown>,
     /// Bytes it took out of the body, less those it put in (WITNESSED).
     pub saved_bytes: i64,
+    /// Where it decided to edit what was sent before: after how many requests, this one included, that costs nothing
+    /// (FORECAST).
+    pub break_even: Option<u64>,
 }
 
 impl Action {
@@ -68,6 +71,8 @@ pub struct Outcome {
     pub originals: Vec<Original>,
     /// The names of the tools that were left out.
     pub pruned: Vec<String>,
+    /// The messages that were left out, by their index.
+    pub left_out: Vec<u32>,
     /// What each lever did, or why it did nothing: all of them, in their order.
     pub actions: Vec<Action>,
 }
@@ -80,16 +85,11 @@ impl Outcome {
             let reason = if policy.on(lever) { reason } else { StandDown::Off };
             tally.answer(lever, Err(reason));
         }
-        Self::made(None, Vec::new(), Vec::new(), Vec::new(), tally)
+        Self::made(Made::default(), tally)
     }
 
-    pub(super) fn made(
-        sent: Option<Sent>,
-        records: Vec<Record>,
-        originals: Vec<Original>,
-        pruned: Vec<String>,
-        mut tally: Tally,
-    ) -> Self {
+    pub(super) fn made(made: Made, mut tally: Tally) -> Self {
+        let Made { sent, records, originals, pruned, left_out } = made;
         let (body, splices) = match sent {
             Some(sent) => (Some(sent.spliced.into_bytes()), sent.splices),
             None => (None, Vec::new()),
@@ -105,9 +105,18 @@ impl Outcome {
             let own = splices.iter().filter(|splice| splice.lever == lever);
             let saved = own.map(|splice| splice.at.len() as i64 - splice.length as i64).sum();
             let replayed = tally.replays.get(&lever).copied().unwrap_or(0);
-            Action { lever, version: lever.version(), decided, replayed, stood_down, saved_bytes: saved }
+            let break_even = tally.break_even.get(&lever).copied().filter(|_| decided > 0);
+            Action {
+                lever,
+                version: lever.version(),
+                decided,
+                replayed,
+                stood_down,
+                saved_bytes: saved,
+                break_even,
+            }
         });
-        Self { actions: actions.collect(), body, splices, records, originals, pruned }
+        Self { actions: actions.collect(), body, splices, records, originals, pruned, left_out }
     }
 
     /// What a lever did.
@@ -125,16 +134,41 @@ impl Outcome {
     }
 }
 
+/// What an outcome is made of.
+#[derive(Default)]
+pub(super) struct Made {
+    pub(super) sent: Option<Sent>,
+    pub(super) records: Vec<Record>,
+    pub(super) originals: Vec<Original>,
+    pub(super) pruned: Vec<String>,
+    pub(super) left_out: Vec<u32>,
+}
+
 /// What the levers answered so far.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     answers: BTreeMap<Lever, Result<u32, StandDown>>,
     replays: BTreeMap<Lever, u32>,
+    break_even: BTreeMap<Lever, u64>,
 }
 
 impl Tally {
     pub(super) fn answer(&mut self, lever: Lever, answer: Result<u32, StandDown>) {
         self.answers.insert(lever, answer);
+    }
+
+    pub(super) fn breaks_even(&mut self, lever: Lever, requests: Option<u64>) {
+        if let Some(requests) = requests {
+            self.break_even.insert(lever, requests);
+        }
+    }
+
+    /// Takes back so much of what a lever decided: it is not sent.
+    pub(super) fn withdraw(&mut self, lever: Lever, count: u32) {
+        if let Some(Ok(decided)) = self.answers.get(&lever).copied() {
+            let left = decided.saturating_sub(count);
+            self.answer(lever, if left == 0 { Err(StandDown::NothingFound) } else { Ok(left) });
+        }
     }
 
     pub(super) fn replayed(&mut self, lever: Lever) {

@@ -1,6 +1,6 @@
 //! What must be the same after an edit, whatever was edited.
 
-use deadweight_wire::anatomy::{Anatomy, BlockKind, Message};
+use deadweight_wire::anatomy::{Anatomy, BlockKind, Message, Role};
 use deadweight_wire::json::{Kind, Parser, Value};
 use std::collections::BTreeSet;
 
@@ -8,10 +8,13 @@ use std::collections::BTreeSet;
 const MARKS: usize = 4;
 
 /// Reads the result of an edit again and holds it against what was received. `None`: something is not as it must be.
-pub(super) fn holds(old: &Anatomy<'_, '_>, sent: &[u8]) -> Option<()> {
+///
+/// `gone`: the messages that were to be left out.
+pub(super) fn holds(old: &Anatomy<'_, '_>, sent: &[u8], gone: &BTreeSet<u32>) -> Option<()> {
     Parser::new().scope(sent, |document| {
         let new = Anatomy::read(document.ok()?, old.dialect);
-        let same = same_messages(old, &new)
+        let same = same_messages(old, &new, gone)
+            && takes_turns(old, gone)
             && same_members(old, &new)
             && marks_fit(old, &new)
             && tools_fit(old, &new)
@@ -34,9 +37,45 @@ fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
         })
 }
 
-fn same_messages(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
-    old.messages.len() == new.messages.len()
-        && old.messages.iter().zip(&new.messages).all(|(one, other)| same_message(old, one, new, other))
+fn same_messages(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>, gone: &BTreeSet<u32>) -> bool {
+    let kept = |at: &usize| !gone.contains(&(*at as u32));
+    let stays = (0..old.messages.len()).filter(kept).filter_map(|at| old.messages.get(at));
+    old.messages.len() == new.messages.len() + gone.len()
+        && stays.zip(&new.messages).all(|(one, other)| same_message(old, one, new, other))
+}
+
+/// Where messages are left out: the first and the last stay, across each gap the speaker changes as it did before, and
+/// calls go with their results.
+fn takes_turns(old: &Anatomy<'_, '_>, gone: &BTreeSet<u32>) -> bool {
+    if gone.is_empty() {
+        return true;
+    }
+    let last = old.messages.len().saturating_sub(1);
+    if gone.contains(&0) || gone.contains(&(last as u32)) {
+        return false;
+    }
+    let is_model = |at: usize| old.messages.get(at).is_some_and(|own| own.role == Role::Assistant);
+    let mut before = 0;
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    for (at, own) in old.messages.iter().enumerate() {
+        if gone.contains(&(at as u32)) {
+            for block in old.blocks_of(own) {
+                match block.kind {
+                    BlockKind::ToolUse => calls.push(block.tool_id.map(bytes)),
+                    BlockKind::ToolResult => results.push(block.tool_id.map(bytes)),
+                    _ => {}
+                }
+            }
+        } else {
+            if at > before + 1 && (is_model(before) || !is_model(at)) {
+                return false;
+            }
+            before = at;
+        }
+    }
+    calls.sort_unstable();
+    results.sort_unstable();
+    calls == results
 }
 
 fn same_message<'o, 'b, 'n, 'a>(

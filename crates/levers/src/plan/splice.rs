@@ -11,7 +11,7 @@ use crate::text::rebuilt;
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::{Kind, Parser};
 use deadweight_wire::splice::{Edits, Spliced};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A body that is to be sent, with the proof that nothing else in it changed.
 pub(super) struct Sent {
@@ -30,6 +30,7 @@ pub(super) fn apply<'id, 'd>(
     anatomy: &Anatomy<'id, 'd>,
     leaves: &[Leaf<'id, 'd>],
     puts: &BTreeMap<At, (Put, When)>,
+    gone: &BTreeSet<u32>,
     head: &Head,
     marks: &[Mark],
 ) -> Option<Option<Sent>> {
@@ -40,6 +41,11 @@ pub(super) fn apply<'id, 'd>(
         let tool = anatomy.tools.get(index)?;
         owners.push((tool.value.span().start(), tool.value.span().end(), Lever::PruneTools));
         edits.remove(tool.value);
+    }
+    for at in gone {
+        let value = anatomy.messages.get(*at as usize)?.value;
+        owners.push((value.span().start(), value.span().end(), Lever::CompactHistory));
+        edits.remove(value);
     }
     let marked_tool = marks.iter().find_map(|mark| match mark {
         Mark::Tool(index) => Some(*index),

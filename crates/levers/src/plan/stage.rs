@@ -4,12 +4,13 @@ use super::When;
 use crate::binding::Binding;
 use crate::circumstances::Circumstances;
 use crate::leaf::{At, is_thinking};
-use crate::lever::StandDown;
+use crate::lever::{Lever, StandDown};
 use crate::record::{Head, Put, Sent};
 use crate::view::Decisions;
 use deadweight_cache::prefix::Prefix;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, Role};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// What is known of a message.
@@ -34,6 +35,8 @@ pub(crate) struct Stage {
     pub(crate) bound_thinking: Option<usize>,
     /// Whether what is cached is known to be gone.
     pub(crate) cold: bool,
+    /// Whether something was decided at a cold start with just these messages.
+    pub(crate) turned: bool,
     /// Whether the model has spoken in it.
     pub(crate) answered: bool,
     /// The last message of the model's.
@@ -68,6 +71,7 @@ impl Stage {
             known.is_none() || new.iter().take(last).any(|own| own.role != Role::Assistant)
         });
         let answer = messages.iter().rposition(|own| own.role == Role::Assistant);
+        let turned = prefix.messages.last().is_some_and(|link| decisions.turned(&link.chain).is_some());
         let head = messages.iter().rev().find_map(|own| own.sent.as_ref()?.head);
         let mut stage = Self {
             messages,
@@ -77,8 +81,8 @@ impl Stage {
             joined: missed,
             bound_thinking: None,
             // Of two cold starts at one message the first stays: the second is a retry of it.
-            cold: circumstances.cold.is_some()
-                && prefix.messages.last().is_some_and(|link| decisions.turned(&link.chain).is_none()),
+            cold: circumstances.cold.is_some() && !turned,
+            turned,
             answered: answer.is_some(),
             answer,
         };
@@ -153,8 +157,14 @@ impl Stage {
         }
     }
 
-    /// What was decided about this request's texts, in the order in which it was: later ones go over earlier ones.
-    pub(crate) fn decided(&self, prefix: &Prefix, decisions: &dyn Decisions) -> Vec<(At, Put)> {
+    /// What was decided about this request's texts, in the order in which it was: later ones go over earlier ones. And
+    /// which messages are left out.
+    pub(crate) fn decided(
+        &self,
+        prefix: &Prefix,
+        decisions: &dyn Decisions,
+    ) -> (Vec<(At, Put)>, BTreeSet<u32>) {
+        let mut gone = BTreeSet::new();
         let mut all = Vec::new();
         let at = |message: usize, put: &Put| At { message: message as u32, block: put.block, leaf: put.leaf };
         for (message, known) in self.messages.iter().enumerate() {
@@ -163,13 +173,24 @@ impl Stage {
         }
         for (end, link) in prefix.messages.iter().enumerate() {
             let Some(turned) = decisions.turned(&link.chain) else { continue };
+            let before = prefix.messages.get(..=end).unwrap_or_default();
+            if let Some(list) = &turned.gone {
+                // A view takes the place of the one before, with its note.
+                let list: HashSet<_> = list.iter().collect();
+                gone = before
+                    .iter()
+                    .zip(0..)
+                    .filter(|(link, _)| list.contains(&link.chain))
+                    .map(|(_, at)| at)
+                    .collect();
+                all.retain(|(_, put)| put.lever != Lever::CompactHistory);
+            }
             for (chain, put) in &turned.puts {
-                let before = prefix.messages.get(..=end).unwrap_or_default();
                 if let Some(message) = before.iter().position(|link| link.chain == *chain) {
                     all.push((at(message, put), put.clone()));
                 }
             }
         }
-        all
+        (all, gone)
     }
 }

@@ -33,23 +33,23 @@ fn fresh(body: &Value, policy: &Policy) -> (Value, Outcome) {
     planned(body, policy, &Circumstances::default(), &mut Memory::new())
 }
 
-fn user(text: &str) -> Value {
+pub(crate) fn user(text: &str) -> Value {
     json!({ "role": "user", "content": [{ "type": "text", "text": text }] })
 }
 
-fn call(id: &str, name: &str, path: &str) -> Value {
+pub(crate) fn call(id: &str, name: &str, path: &str) -> Value {
     json!({ "role": "assistant", "content": [
         { "type": "tool_use", "id": id, "name": name, "input": { "file_path": path } }
     ] })
 }
 
-fn result(id: &str, content: impl Into<Value>) -> Value {
+pub(crate) fn result(id: &str, content: impl Into<Value>) -> Value {
     json!({ "role": "user", "content": [
         { "type": "tool_result", "tool_use_id": id, "content": content.into() }
     ] })
 }
 
-fn body(messages: Vec<Value>) -> Value {
+pub(crate) fn body(messages: Vec<Value>) -> Value {
     json!({
         "model": OLDER, "max_tokens": 9, "messages": messages, "system": "Short.",
         "tools": [tool("Read", 0), tool("Bash", 1), tool("git_push", 2), tool("restore", 3)]
@@ -65,7 +65,7 @@ fn names(body: &Value) -> Vec<&str> {
     body["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-fn reason(outcome: &Outcome, lever: Lever) -> Option<StandDown> {
+pub(crate) fn reason(outcome: &Outcome, lever: Lever) -> Option<StandDown> {
     outcome.action(lever).unwrap().stood_down
 }
 
@@ -75,7 +75,15 @@ fn what_is_on_by_default_is_pinned() {
         Lever::ALL.into_iter().filter(|lever| lever.on(profile)).map(Lever::name).collect()
     };
     assert_eq!(on(Profile::Faithful), ["passthrough"]);
-    let all = ["passthrough", "prune-tools", "steady-prefix", "dedup", "elide-results", "place-breakpoints"];
+    let all = [
+        "passthrough",
+        "prune-tools",
+        "steady-prefix",
+        "dedup",
+        "elide-results",
+        "compact-history",
+        "place-breakpoints",
+    ];
     assert_eq!(on(Profile::Default), all);
     assert_eq!(on(Profile::Lean), all);
     for lever in Lever::ALL {
@@ -92,7 +100,7 @@ fn nothing_to_do_leaves_the_body_and_says_why() {
         outcome.actions.iter().map(|action| action.stood_down.map_or("-", StandDown::name)).collect();
     assert_eq!(
         reasons,
-        ["-", "no_policy", "first_request", "under_threshold", "not_cold", "under_threshold"]
+        ["-", "no_policy", "first_request", "under_threshold", "not_cold", "not_cold", "under_threshold"]
     );
 }
 

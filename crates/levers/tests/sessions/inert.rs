@@ -19,11 +19,14 @@ fn some_tool(body: &[u8], dialect: Dialect) -> Option<String> {
 
 #[test]
 fn levers_fire_on_the_layouts_of_real_agents() {
-    let policy =
+    let mut policy =
         Policy { tools: ToolRule { deny: vec!["*e*e*".into()], allow: Vec::new() }, ..Policy::default() };
+    (policy.thresholds.history, policy.thresholds.view) = (12_000, 6_000);
     let mut fired: BTreeMap<&str, BTreeSet<Lever>> = BTreeMap::new();
-    let mut journals: BTreeMap<&str, Memory> = BTreeMap::new();
-    for turns in 0..7 {
+    let mut journals: BTreeMap<(&str, bool), Memory> = BTreeMap::new();
+    // Where history gives way as a whole, no results are left to be cut: with and without that.
+    for (turns, compacts) in (0..7).flat_map(|turns| [(turns, true), (turns, false)]) {
+        policy.switches.insert(Lever::CompactHistory, compacts);
         for layout in all(Size { tools: 12, turns, text: 20_000 }) {
             let dialect = Dialect::of_name(layout.dialect).unwrap();
             let body = layout.body.as_bytes();
@@ -34,7 +37,7 @@ fn levers_fire_on_the_layouts_of_real_agents() {
                 restore_tool: tool.as_deref(),
                 ..Circumstances::default()
             };
-            let journal = journals.entry(layout.name).or_default();
+            let journal = journals.entry((layout.name, compacts)).or_default();
             let outcome = plan(&mut Parser::new(), body, dialect, &policy, &own, journal);
             outcome.records.into_iter().for_each(|record| journal.take(record));
             let firing =
@@ -45,7 +48,7 @@ fn levers_fire_on_the_layouts_of_real_agents() {
         }
     }
     for (name, levers) in [
-        ("claude_code", &[Lever::PruneTools, Lever::ElideResults][..]),
+        ("claude_code", &[Lever::PruneTools, Lever::ElideResults, Lever::CompactHistory][..]),
         ("claude_code_tool_search", &[Lever::PruneTools, Lever::ElideResults]),
         ("opencode_anthropic", &[Lever::ElideResults]),
         ("aider", &[Lever::PlaceBreakpoints]),
@@ -53,10 +56,10 @@ fn levers_fire_on_the_layouts_of_real_agents() {
         ("vertex", &[Lever::PruneTools, Lever::PlaceBreakpoints]),
         ("compaction_anthropic", &[Lever::PlaceBreakpoints]),
         ("codex_namespaces", &[Lever::ElideResults]),
-        ("codex_instructions", &[Lever::ElideResults]),
+        ("codex_instructions", &[Lever::ElideResults, Lever::CompactHistory]),
         ("deferred_responses", &[Lever::PruneTools]),
         ("opencode_chat", &[Lever::PruneTools]),
-        ("gemini_cli", &[Lever::ElideResults]),
+        ("gemini_cli", &[Lever::ElideResults, Lever::CompactHistory]),
         ("code_assist", &[Lever::ElideResults]),
     ] {
         let own = fired.get(name).cloned().unwrap_or_default();

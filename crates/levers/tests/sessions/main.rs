@@ -3,8 +3,10 @@
 // Helpers of tests stop at what cannot be, as tests do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod compacted;
 mod decided;
 mod gateway;
 mod inert;
 mod laws;
 mod random;
+mod restored;

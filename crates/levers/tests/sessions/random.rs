@@ -28,7 +28,11 @@ pub(crate) struct Run {
 }
 
 pub(crate) fn policy() -> Policy {
-    Policy { tools: ToolRule { deny: vec!["mcp__git__*".into()], allow: Vec::new() }, ..Policy::default() }
+    let tools = ToolRule { deny: vec!["mcp__git__*".into()], allow: Vec::new() };
+    let mut policy = Policy { tools, ..Policy::default() };
+    // Sessions of tests are short.
+    (policy.thresholds.history, policy.thresholds.view) = (12_000, 6_000);
+    policy
 }
 
 pub(crate) fn faithful() -> Policy {
@@ -175,7 +179,7 @@ macro_rules! sessions {
 sessions! {
     older_models, older_models_and_a_hurt_journal: 0, CALM, [PruneTools, Dedup];
     large_results, large_results_and_a_hurt_journal: 100,
-        Kind { sizes: Sizes::Large, idles: true, shuffles: true, ..CALM }, [SteadyPrefix, Dedup, ElideResults];
+        Kind { sizes: Sizes::Large, idles: true, shuffles: true, ..CALM }, [SteadyPrefix, Dedup, ElideResults, CompactHistory];
     no_markers, no_markers_and_a_hurt_journal: 200,
         Kind { marks: false, idles: true, ..CALM }, [PlaceBreakpoints, ElideResults];
     bound_thinking, bound_thinking_and_a_hurt_journal: 300,
