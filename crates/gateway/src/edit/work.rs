@@ -268,6 +268,7 @@ impl Inner {
                         counting: request.counts,
                         resting: &known.resting,
                         backed_off: &known.backed_off,
+                        ..Circumstances::default()
                     };
                     Some(plan_read(&anatomy, &request.facts.prefix, &policy, &circumstances, &view))
                 })
