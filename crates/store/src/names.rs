@@ -45,6 +45,9 @@ pub struct Name {
     pub at_ms: u64,
 }
 
+/// The entry under which the tools are served that belong to no server: our own.
+pub const OWN_ENTRY: &str = "deadweight";
+
 /// How many names of one entry and client are kept.
 const MOST: usize = 16_384;
 

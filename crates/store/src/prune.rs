@@ -3,11 +3,11 @@
 use crate::call::{read, stored};
 use crate::error::Error;
 use crate::schema::{self, Access};
+pub(crate) use crate::time::before_now;
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Executor};
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How many lines are thrown away in one transaction: others want to write meanwhile.
 const STEP: i64 = 2_000;
@@ -32,12 +32,6 @@ pub struct Vacuumed {
     pub before: u64,
     /// After.
     pub after: u64,
-}
-
-/// The time so long ago, in milliseconds since 1970.
-pub(crate) fn before_now(retention: Duration) -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.saturating_sub(retention).as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Throws away the lines of the ledger in `file` that are older than `before_ms`, in milliseconds since 1970; `None` where
@@ -85,7 +79,7 @@ fn size(file: &Path) -> u64 {
     std::fs::metadata(file).map(|metadata| metadata.len()).unwrap_or(0)
 }
 
-/// Throws away what is older than `before_ms`, step by step.
+/// Throws away what is older than `before_ms`, step by step: between two of them others write.
 pub(crate) async fn older_than(
     connection: &mut SqliteConnection,
     before_ms: u64,
@@ -110,21 +104,75 @@ pub(crate) async fn older_than(
             break;
         }
     }
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let unused =
-        "DELETE FROM tool_set WHERE id NOT IN (SELECT tool_set FROM exchange WHERE tool_set IS NOT NULL)";
-    pruned.tool_sets = transaction.execute(unused).await?.rows_affected();
-    if pruned.tool_sets > 0 {
-        transaction.execute("DELETE FROM tool_line WHERE tool_set NOT IN (SELECT id FROM tool_set)").await?;
-    }
-    for table in ["DELETE FROM lineage WHERE at_ms < ?", "DELETE FROM name_map WHERE at_ms < ?"] {
-        let gone = sqlx::query(table).bind(before).execute(&mut *transaction).await?.rows_affected();
-        if table.contains("lineage") {
-            pruned.lineages = gone;
+    tool_sets(connection, &mut pruned).await?;
+    lineages(connection, before, &mut pruned).await?;
+    let names = "DELETE FROM name_map WHERE (entry, client, shown) IN \
+                 (SELECT entry, client, shown FROM name_map WHERE at_ms < ?1 LIMIT ?2)";
+    loop {
+        let gone =
+            sqlx::query(names).bind(before).bind(STEP).execute(&mut *connection).await?.rows_affected();
+        if gone < read(STEP) {
+            break;
         }
     }
-    transaction.commit().await?;
     Ok(pruned)
+}
+
+/// The end of a step: the last key of the next so many.
+async fn last_of<K>(
+    connection: &mut SqliteConnection,
+    sql: &'static str,
+    after: K,
+) -> Result<Option<K>, sqlx::Error>
+where
+    K: Send + Unpin + for<'q> sqlx::Encode<'q, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite>,
+    K: for<'r> sqlx::Decode<'r, sqlx::Sqlite>,
+{
+    let (last,): (Option<K>,) = sqlx::query_as(sql).bind(after).fetch_one(connection).await?;
+    Ok(last)
+}
+
+/// Sets of tools that no exchange carries any more, some dozens at a time: each may have thousands of tools.
+async fn tool_sets(connection: &mut SqliteConnection, pruned: &mut Pruned) -> Result<(), sqlx::Error> {
+    let step = "SELECT max(id) FROM (SELECT id FROM tool_set WHERE id > ? ORDER BY id LIMIT 64)";
+    let mut after = 0_i64;
+    while let Some(last) = last_of(connection, step, after).await? {
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+        for sql in [
+            "DELETE FROM tool_line WHERE tool_set > ?1 AND tool_set <= ?2 \
+             AND NOT EXISTS (SELECT 1 FROM exchange WHERE exchange.tool_set = tool_line.tool_set)",
+            "DELETE FROM tool_set WHERE id > ?1 AND id <= ?2 \
+             AND NOT EXISTS (SELECT 1 FROM exchange WHERE exchange.tool_set = tool_set.id)",
+        ] {
+            let gone = sqlx::query(sql).bind(after).bind(last).execute(&mut *transaction).await?;
+            pruned.tool_sets += if sql.contains("tool_line") { 0 } else { gone.rows_affected() };
+        }
+        transaction.commit().await?;
+        after = last;
+    }
+    Ok(())
+}
+
+/// What is remembered of conversations, some hundreds at a time: each may be a megabyte.
+async fn lineages(
+    connection: &mut SqliteConnection,
+    before: i64,
+    pruned: &mut Pruned,
+) -> Result<(), sqlx::Error> {
+    let step =
+        "SELECT max(session) FROM (SELECT session FROM lineage WHERE session > ? ORDER BY session LIMIT 200)";
+    let mut after = String::new();
+    while let Some(last) = last_of(connection, step, after.clone()).await? {
+        let gone = sqlx::query("DELETE FROM lineage WHERE session > ?1 AND session <= ?2 AND at_ms < ?3")
+            .bind(&after)
+            .bind(&last)
+            .bind(before)
+            .execute(&mut *connection)
+            .await?;
+        pruned.lineages += gone.rows_affected();
+        after = last;
+    }
+    Ok(())
 }
 
 /// One step of exchanges, with what hangs on them.

@@ -154,7 +154,7 @@ fn turn(session: &str, turn: u64) -> Exchange {
     }
 }
 
-/// A turn that lost its prefix and failed.
+/// A turn that lost its prefix.
 fn leak(session: &str, at: u64) -> Exchange {
     let one = turn(session, at);
     Exchange {
@@ -173,7 +173,6 @@ fn leak(session: &str, at: u64) -> Exchange {
             cache_write_1h: Some(2_000),
             ..one.usage
         },
-        ended: Ended { how: "upstream_cut".to_owned(), status: Some(200), ..one.ended.clone() },
         tools: Some(ToolSet::new(vec![tool("Bash", "", 1_100)])),
         calls: vec![("mcp__house__ring".to_owned(), 1)],
         ..one
@@ -355,7 +354,7 @@ fn exchanges_are_summed_up() {
         (sums.exchanges, sums.turns, sums.measured, sums.sessions, sums.conversations),
         (10, 9, 9, 2, 3)
     );
-    assert_eq!((sums.failed, sums.changed, sums.observed, sums.priced), (2, 0, 9, 9));
+    assert_eq!((sums.failed, sums.changed, sums.observed, sums.priced), (1, 0, 9, 9));
     assert_eq!((sums.floor_tokens(), sums.floor_a_turn()), (9 * 1_950, Some(1_950)));
     assert_eq!(
         (sums.prompt, sums.cache_read, sums.cache_write),
@@ -397,7 +396,7 @@ fn exchanges_are_summed_up() {
     assert_eq!((leaks.exchanges.len(), leaks.tokens, leaks.of_tokens), (1, 1_950, 1_950));
     assert_eq!((leaks.written, leaks.of_written, leaks.of_turns), (2_000, 2_800, 9));
 
-    let failed = Which { failed_only: true, turns_only: true, ..Which::default() };
+    let failed = Which { failed_only: true, ..Which::default() };
     assert_eq!(now(ledger.exchanges(&failed, Order::Newest, Page::first(9))).unwrap().len(), 1);
     let carries =
         |tool: bool, name: &str| Which { carries: Some((tool, name.to_owned())), ..Which::default() };
@@ -406,6 +405,116 @@ fn exchanges_are_summed_up() {
     let oldest = now(ledger.turns(&Which::of_session("a"), Order::Oldest, Page::first(2))).unwrap();
     assert_eq!(oldest.iter().map(|one| one.turn).collect::<Vec<_>>(), [Some(1), Some(2)]);
     assert_eq!(oldest[0].calls, [("Bash".to_owned(), 2)]);
+}
+
+#[test]
+fn what_was_not_answered_is_no_turn_in_any_sum() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    let recorder = recorder(&file);
+    let mut all = Vec::new();
+    for how in ["complete", "client_left", "upstream_cut", "unreachable", "timed_out", "stopped", "open"] {
+        for status in [None, Some(101), Some(200), Some(204), Some(304), Some(400), Some(529)] {
+            for error in [None, Some("truncated"), Some("overloaded_error")] {
+                for asked in Asked::ALL {
+                    let number = all.len() as u64;
+                    let mut one = Exchange { id: format!("{number:032x}"), asked, ..leak("s", 1) };
+                    one.ended.how = how.to_owned();
+                    (one.ended.status, one.ended.error) = (status, error.map(str::to_owned));
+                    all.push(one);
+                }
+            }
+        }
+    }
+    all.iter().for_each(|one| recorder.exchange(one.clone()));
+    assert!(recorder.flush(LONG));
+    let mut ledger = open(&file);
+    let turns = all.iter().filter(|one| one.is_turn()).count() as u64;
+    assert_eq!(turns, 4);
+    let sums = now(ledger.sums(&Which::default())).unwrap();
+    assert_eq!((sums.turns, sums.measured, sums.floor_tokens()), (turns, turns, turns * 1_950));
+    assert_eq!((sums.lost_tokens, sums.lost_nano), (turns * 1_950, Some(turns * 7_000)));
+    let asked = Which { turns_only: true, ..Which::default() };
+    let of_asked = now(ledger.sums(&asked)).unwrap();
+    let open_ones =
+        all.iter().filter(|one| one.asked == Asked::Generate && one.ended.how == "open").count() as u64;
+    assert_eq!(of_asked.exchanges, of_asked.turns + of_asked.failed + open_ones);
+    let failed = now(ledger.count(&Which { failed_only: true, ..Which::default() })).unwrap();
+    assert_eq!(failed, sums.failed);
+    assert_eq!(now(ledger.count(&Which { answered_only: true, ..Which::default() })).unwrap(), turns);
+    let bill = now(ledger.bill(&Which::default())).unwrap();
+    assert_eq!((bill[0].turns, bill[0].weighted_tokens), (turns, turns * 1_100));
+    let leaks = now(ledger.leaks(&Which::default(), 1_000)).unwrap();
+    assert_eq!((leaks.exchanges.len() as u64, leaks.of_turns), (turns, turns));
+}
+
+#[test]
+fn an_export_keeps_to_every_filter_and_reads_each_line_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    let recorder = recorder(&file);
+    for at in 1..=700 {
+        let mut one = turn("a", at);
+        one.calls = vec![("Bash".to_owned(), 1), ("Read".to_owned(), 1)];
+        recorder.exchange(one);
+        if at % 200 == 0 {
+            assert!(recorder.flush(LONG));
+        }
+    }
+    recorder.exchange(Exchange {
+        model: Some("other".to_owned()),
+        agent: Some("codex".to_owned()),
+        ..leak("b", 701)
+    });
+    let call = |at_ms, server: &str, client: &str| Call {
+        at_ms,
+        kind: Kind::Call,
+        server: server.to_owned(),
+        tool: "dig".to_owned(),
+        client: client.to_owned(),
+        session: "p-1".to_owned(),
+        bytes_in: 1,
+        bytes_out: 1,
+        duration_us: 1,
+        outcome: Outcome::Ok,
+        loaded: true,
+        surface: "stubs".to_owned(),
+    };
+    recorder.record(call(1_000, "shed", "codex"));
+    recorder.record(call(2_000, "house", "claude-code"));
+    assert!(recorder.flush(LONG));
+    let mut ledger = open(&file);
+    let mut lines = |table, which: &Which| {
+        let mut out = Vec::new();
+        let count =
+            now(ledger.export(&Export { table, form: Form::JsonLines, which: which.clone() }, &mut out))
+                .unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let different: std::collections::BTreeSet<&str> = text.lines().collect();
+        assert_eq!(different.len() as u64, count, "{table:?}");
+        count
+    };
+    let all = Which::default();
+    let counts = [Table::Exchanges, Table::Tools, Table::Called, Table::Levers, Table::Calls];
+    assert_eq!(counts.map(|table| lines(table, &all)), [701, 4, 1_401, 701, 2]);
+    for (which, counts) in [
+        (Which::of_session("b"), [1, 1, 1, 1, 0]),
+        (Which { model: Some("other".to_owned()), ..all.clone() }, [1, 1, 1, 1, 0]),
+        (Which { agent: Some("codex".to_owned()), ..all.clone() }, [1, 1, 1, 1, 1]),
+        (Which { class: Some("tool_set".to_owned()), ..all.clone() }, [1, 1, 1, 1, 0]),
+        (Which { carries: Some((false, "house".to_owned())), ..all.clone() }, [700, 3, 1_400, 700, 1]),
+        (Which { failed_only: true, ..all.clone() }, [0, 0, 0, 0, 0]),
+        (Which { turns_only: true, ..all.clone() }, [701, 4, 1_401, 701, 0]),
+        (Which { until_ms: Some(turn("a", 3).at_ms), ..all.clone() }, [2, 3, 4, 2, 2]),
+    ] {
+        let tables = [Table::Exchanges, Table::Tools, Table::Called, Table::Levers, Table::Calls];
+        assert_eq!(tables.map(|table| lines(table, &which)), counts, "{which:?}");
+    }
+    // A table without a line has its head.
+    let mut out = Vec::new();
+    let export = Export { table: Table::Levers, form: Form::Csv, which: Which::of_session("nobody") };
+    assert_eq!(now(ledger.export(&export, &mut out)).unwrap(), 0);
+    assert_eq!(out, b"exchange,at_ms,session,lever,edited,reason,splices,bytes,tokens\r\n");
 }
 
 #[test]
@@ -549,7 +658,7 @@ fn exports_are_read_by_others() {
 
     let (_, text) = export(Table::Exchanges, Form::Csv, Which::of_session("z"));
     assert!(text.starts_with("id,at_ms,provider,kind,"), "{text}");
-    assert!(text.contains(",\"'=HYPERLINK(\"\"x\"\",\"\"a\nb\"\")\","), "{text}");
+    assert!(text.contains(",\"'=HYPERLINK(\"\"x\"\",\"\"a\\nb\"\")\","), "{text}");
     assert!(text.ends_with("\r\n"));
     let since = Which { since_ms: Some(turn("a", 1_200).at_ms), ..Which::default() };
     assert_eq!(export(Table::Called, Form::Csv, since.clone()).0, 5);

@@ -68,6 +68,25 @@ pub struct Exchange {
     pub levers: Vec<LeverAction>,
 }
 
+impl Exchange {
+    /// Whether it was answered: by a success that came to its end. What was refused, cut off or left was not, nor what
+    /// failed within a stream that had begun well. An answer that ended properly without the close its format has counts as
+    /// one: not every server sends it.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        let ended = &self.ended;
+        ended.how == "complete"
+            && ended.status.is_some_and(|status| (200..300).contains(&status))
+            && ended.error.as_deref().is_none_or(|error| error == "truncated")
+    }
+
+    /// Whether it is a turn: a request for an answer of a model that was answered.
+    #[must_use]
+    pub fn is_turn(&self) -> bool {
+        self.asked == Asked::Generate && self.is_answered()
+    }
+}
+
 fn shared<S: serde::Serializer>(set: &Option<Arc<ToolSet>>, serializer: S) -> Result<S::Ok, S::Error> {
     set.as_deref().serialize(serializer)
 }
@@ -108,7 +127,7 @@ impl Asked {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Ended {
     /// In a word: `open` (not yet), `complete`, `client_left`, `upstream_cut`, `unreachable`, `timed_out`, `refused` (by
-    /// us), `tunnel`.
+    /// us), `stopped` (with the gateway), `tunnel`.
     pub how: String,
     /// The status of the answer; `None` where there was none.
     pub status: Option<u16>,

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
+use std::collections::HashMap;
 
 /// The columns that are written, in the order in which [`write`] binds them.
 pub(crate) const COLUMNS: [&str; 71] = [
@@ -369,32 +370,40 @@ pub(crate) fn read(row: &SqliteRow) -> Result<Exchange, sqlx::Error> {
     })
 }
 
-/// What was called and what levers did, of the exchange in row `number`.
+/// Reads into exchanges, each with the number of its row, what was called and what levers did: one query for all of them.
 pub(crate) async fn details(
     connection: &mut SqliteConnection,
-    number: i64,
-    one: &mut Exchange,
+    all: &mut [(i64, Exchange)],
 ) -> Result<(), sqlx::Error> {
-    let calls: Vec<(String, i64)> =
-        sqlx::query_as("SELECT name, count FROM exchange_call WHERE exchange = ? ORDER BY count DESC, name")
-            .bind(number)
-            .fetch_all(&mut *connection)
-            .await?;
-    one.calls = calls.into_iter().map(|(name, count)| (name, crate::call::read(count))).collect();
-    let rows = sqlx::query("SELECT * FROM lever_action WHERE exchange = ? ORDER BY place")
-        .bind(number)
-        .fetch_all(connection)
-        .await?;
-    let action = |row: &SqliteRow| {
-        Ok(LeverAction {
-            lever: row.try_get("lever")?,
-            edited: row.try_get("edited")?,
-            reason: row.try_get("reason")?,
-            splices: row.try_get::<i64, _>("splices").map(crate::call::read)?,
-            bytes: row.try_get("bytes")?,
-            tokens: row.try_get("tokens")?,
-        })
-    };
-    one.levers = rows.iter().map(action).collect::<Result<_, sqlx::Error>>()?;
+    let numbers: Vec<i64> = all.iter().map(|(number, _)| *number).collect();
+    let numbers = serde_json::to_string(&numbers).unwrap_or_default();
+    let rows = sqlx::query(
+        "WITH meant AS (SELECT value AS exchange FROM json_each(?)) \
+         SELECT exchange, NULL AS place, name, count, NULL AS edited, NULL AS reason, NULL AS splices, NULL AS bytes, \
+         NULL AS tokens FROM meant CROSS JOIN exchange_call USING (exchange) \
+         UNION ALL \
+         SELECT exchange, place, lever, NULL, edited, reason, splices, bytes, tokens \
+         FROM meant CROSS JOIN lever_action USING (exchange) ORDER BY exchange, place, count DESC, name",
+    )
+    .bind(numbers)
+    .fetch_all(connection)
+    .await?;
+    let places: HashMap<i64, usize> = all.iter().enumerate().map(|(at, (number, _))| (*number, at)).collect();
+    for row in &rows {
+        let place = places.get(&row.try_get::<i64, _>("exchange")?);
+        let Some((_, one)) = place.and_then(|&at| all.get_mut(at)) else { continue };
+        let name = row.try_get("name")?;
+        match row.try_get::<Option<i64>, _>("count")? {
+            Some(count) => one.calls.push((name, crate::call::read(count))),
+            None => one.levers.push(LeverAction {
+                lever: name,
+                edited: row.try_get("edited")?,
+                reason: row.try_get("reason")?,
+                splices: row.try_get::<i64, _>("splices").map(crate::call::read)?,
+                bytes: row.try_get("bytes")?,
+                tokens: row.try_get("tokens")?,
+            }),
+        }
+    }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What each tool weighs: its tokens times the turns that carried it, beside what it was used for.
 
-use super::which::Which;
+use super::which::{Which, turn};
 use crate::call::read;
 use crate::error::Error;
 use crate::exchange::Origin;
@@ -87,8 +87,9 @@ impl Ledger {
         );
         which.push(&mut query);
         // With one `max` alone, the other columns are those of its row: the last that carried the tool.
-        query.push(
-            " AND tool_set IS NOT NULL AND kind = 'generate' GROUP BY tool_set, session) \
+        query.push(" AND tool_set IS NOT NULL AND ");
+        query.push(turn!()).push(
+            " GROUP BY tool_set, session) \
              SELECT name, namespace, origin, server, own_name, sum(turns) AS turns, \
              sum(CASE WHEN deferred = 0 THEN turns ELSE 0 END) AS paid_turns, \
              count(DISTINCT nullif(session, '')) AS sessions, \

@@ -1,7 +1,7 @@
 //! Sessions.
 
 use super::sums::{SUMS, Sums, sums};
-use super::which::{Page, Which};
+use super::which::{Page, Which, turn};
 use crate::call::read;
 use crate::error::Error;
 use crate::ledger::Ledger;
@@ -77,16 +77,17 @@ impl Ledger {
             "SELECT s.*, \
              (SELECT agent FROM exchange e WHERE e.session = s.session AND agent IS NOT NULL \
                 ORDER BY at_ms DESC, number DESC LIMIT 1) AS agent, \
-             (SELECT model FROM exchange e WHERE e.session = s.session AND model IS NOT NULL AND kind = 'generate' \
+             (SELECT model FROM exchange e WHERE e.session = s.session AND model IS NOT NULL AND {turn} \
                 ORDER BY at_ms DESC, number DESC LIMIT 1) AS model, \
-             (SELECT system_tokens + tools_tokens FROM exchange e WHERE e.session = s.session AND kind = 'generate' \
+             (SELECT system_tokens + tools_tokens FROM exchange e WHERE e.session = s.session AND {turn} \
                 AND estimator IS NOT NULL ORDER BY at_ms DESC, number DESC LIMIT 1) AS floor, \
              (SELECT system_tokens + tools_tokens + history_tokens + tail_tokens FROM exchange e \
-                WHERE e.session = s.session AND kind = 'generate' AND estimator IS NOT NULL AND delta IS NULL \
+                WHERE e.session = s.session AND {turn} AND estimator IS NOT NULL AND delta IS NULL \
                 ORDER BY at_ms DESC, number DESC LIMIT 1) AS total \
-             FROM (SELECT session, {SUMS}, count(DISTINCT model) FILTER (WHERE kind = 'generate') AS models, \
-             max(system_tokens + tools_tokens + history_tokens + tail_tokens) FILTER (WHERE kind = 'generate') AS peak \
-             FROM exchange"
+             FROM (SELECT session, {SUMS}, count(DISTINCT model) FILTER (WHERE {turn}) AS models, \
+             max(system_tokens + tools_tokens + history_tokens + tail_tokens) FILTER (WHERE {turn}) AS peak \
+             FROM exchange",
+            turn = turn!()
         ));
         which.push(&mut query);
         query.push(" AND session <> '' GROUP BY session ORDER BY ").push(order.sql()).push(", session");

@@ -1,6 +1,6 @@
 //! Sums over exchanges.
 
-use super::which::Which;
+use super::which::{Which, failed, turn};
 use crate::call::{read, stored};
 use crate::error::Error;
 use crate::ledger::Ledger;
@@ -14,11 +14,11 @@ use sqlx::{QueryBuilder, Row, Sqlite};
 pub struct Sums {
     /// Exchanges of every kind.
     pub exchanges: u64,
-    /// Those that asked for an answer of a model.
+    /// Those that asked for an answer of a model and got one.
     pub turns: u64,
     /// Turns that were measured.
     pub measured: u64,
-    /// Exchanges that ended without an answer, or with a status of 400 or more.
+    /// Exchanges that failed: requests for an answer that were not answered, others that were refused or broken off.
     pub failed: u64,
     /// Exchanges whose body was sent another than it came.
     pub changed: u64,
@@ -152,26 +152,39 @@ impl Sums {
 }
 
 /// The columns of [`Sums`], over the table `exchange`.
-pub(super) const SUMS: &str = "\
-    count(*) AS exchanges, coalesce(sum(kind = 'generate'), 0) AS turns, \
-    coalesce(sum(kind = 'generate' AND estimator IS NOT NULL), 0) AS measured, \
-    coalesce(sum(ended NOT IN ('complete', 'open', 'tunnel') OR coalesce(status, 0) >= 400), 0) AS failed, \
-    coalesce(sum(changed), 0) AS changed, \
-    count(DISTINCT nullif(session, '')) AS sessions, count(DISTINCT nullif(conversation, '')) AS conversations, \
-    coalesce(sum(system_tokens) FILTER (WHERE kind = 'generate'), 0) AS system_tokens, \
-    coalesce(sum(tools_tokens) FILTER (WHERE kind = 'generate'), 0) AS tools_tokens, \
-    coalesce(sum(history_tokens) FILTER (WHERE kind = 'generate'), 0) AS history_tokens, \
-    coalesce(sum(tail_tokens) FILTER (WHERE kind = 'generate'), 0) AS tail_tokens, \
-    coalesce(sum(standing_tokens) FILTER (WHERE kind = 'generate'), 0) AS standing_tokens, \
-    coalesce(sum(kind = 'generate' AND prompt IS NOT NULL), 0) AS observed, sum(prompt) AS prompt, \
-    sum(uncached) AS uncached, sum(cache_read) AS cache_read, \
-    sum(CASE WHEN coalesce(write_5m, write_1h, write_unspecified) IS NOT NULL THEN \
-        coalesce(write_5m, 0) + coalesce(write_1h, 0) + coalesce(write_unspecified, 0) END) AS cache_write, \
-    sum(output) AS output, coalesce(sum(price_date IS NOT NULL), 0) AS priced, \
-    sum(cost_uncached + cost_read + cost_write_5m + cost_write_1h) AS input_nano, \
-    sum(cost_write_5m + cost_write_1h) AS write_nano, sum(cost_output) AS output_nano, \
-    sum(equivalent_tokens) AS equivalent_tokens, coalesce(sum(lost_tokens), 0) AS lost_tokens, \
-    sum(lost_nano) AS lost_nano, min(at_ms) AS first_ms, max(at_ms) AS last_ms";
+pub(super) const SUMS: &str = concat!(
+    "count(*) AS exchanges, coalesce(sum(",
+    turn!(),
+    "), 0) AS turns, coalesce(sum(",
+    turn!(),
+    " AND estimator IS NOT NULL), 0) AS measured, coalesce(sum(",
+    failed!(),
+    "), 0) AS failed, coalesce(sum(changed), 0) AS changed, ",
+    "count(DISTINCT nullif(session, '')) AS sessions, ",
+    "count(DISTINCT nullif(conversation, '')) AS conversations, ",
+    "coalesce(sum(system_tokens) FILTER (WHERE ",
+    turn!(),
+    "), 0) AS system_tokens, coalesce(sum(tools_tokens) FILTER (WHERE ",
+    turn!(),
+    "), 0) AS tools_tokens, coalesce(sum(history_tokens) FILTER (WHERE ",
+    turn!(),
+    "), 0) AS history_tokens, coalesce(sum(tail_tokens) FILTER (WHERE ",
+    turn!(),
+    "), 0) AS tail_tokens, coalesce(sum(standing_tokens) FILTER (WHERE ",
+    turn!(),
+    "), 0) AS standing_tokens, ",
+    "coalesce(sum(kind = 'generate' AND prompt IS NOT NULL), 0) AS observed, sum(prompt) AS prompt, ",
+    "sum(uncached) AS uncached, sum(cache_read) AS cache_read, ",
+    "sum(CASE WHEN coalesce(write_5m, write_1h, write_unspecified) IS NOT NULL THEN coalesce(write_5m, 0) + coalesce(write_1h, 0) + coalesce(write_unspecified, 0) END) AS cache_write, ",
+    "sum(output) AS output, coalesce(sum(price_date IS NOT NULL), 0) AS priced, ",
+    "sum(cost_uncached + cost_read + cost_write_5m + cost_write_1h) AS input_nano, ",
+    "sum(cost_write_5m + cost_write_1h) AS write_nano, sum(cost_output) AS output_nano, ",
+    "sum(equivalent_tokens) AS equivalent_tokens, coalesce(sum(lost_tokens) FILTER (WHERE ",
+    turn!(),
+    "), 0) AS lost_tokens, sum(lost_nano) FILTER (WHERE ",
+    turn!(),
+    ") AS lost_nano, min(at_ms) AS first_ms, max(at_ms) AS last_ms",
+);
 
 pub(super) fn sums(row: &SqliteRow) -> Result<Sums, sqlx::Error> {
     let count = |name: &str| row.try_get::<i64, _>(name).map(read);

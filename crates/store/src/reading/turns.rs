@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::exchange::{self, Exchange};
 use crate::ledger::Ledger;
 use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row, Sqlite};
 
 /// The order of exchanges.
@@ -94,7 +95,7 @@ impl Ledger {
         rows.iter().map(exchange::read).collect::<Result<_, _>>().map_err(|error| self.error(&error))
     }
 
-    /// The same with what was called and what levers did; still without their tools.
+    /// The same with what was called and what levers did, in two queries however many they are; still without their tools.
     ///
     /// # Errors
     ///
@@ -105,16 +106,12 @@ impl Ledger {
         query.push(" ORDER BY ").push(order.sql());
         page.push(&mut query);
         let rows = query.build().fetch_all(&mut self.connection).await.map_err(|error| self.error(&error))?;
-        let mut all = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let read = async {
-                let mut one = exchange::read(row)?;
-                exchange::details(&mut self.connection, row.try_get("number")?, &mut one).await?;
-                Ok(one)
-            };
-            all.push(read.await.map_err(|error: sqlx::Error| Error::of_sqlite(&self.file, &error))?);
-        }
-        Ok(all)
+        let numbered = |row: &SqliteRow| Ok((row.try_get("number")?, exchange::read(row)?));
+        let all: Result<Vec<(i64, Exchange)>, sqlx::Error> = rows.iter().map(numbered).collect();
+        let mut all = all.map_err(|error| self.error(&error))?;
+        let told = exchange::details(&mut self.connection, &mut all).await;
+        told.map_err(|error| self.error(&error))?;
+        Ok(all.into_iter().map(|(_, one)| one).collect())
     }
 
     /// The exchange of that name, with everything; the beginning of a name will do where only one begins so.
@@ -137,8 +134,7 @@ impl Ledger {
                 .bind(id)
                 .fetch_all(&mut self.connection)
                 .await?;
-        let exact =
-            |row: &&sqlx::sqlite::SqliteRow| row.try_get::<String, _>("id").is_ok_and(|own| own == id);
+        let exact = |row: &&SqliteRow| row.try_get::<String, _>("id").is_ok_and(|own| own == id);
         let row = match rows.as_slice() {
             [one] => one,
             many => match many.iter().find(exact) {
@@ -146,8 +142,9 @@ impl Ledger {
                 None => return Ok(None),
             },
         };
-        let mut one = exchange::read(row)?;
-        exchange::details(&mut self.connection, row.try_get("number")?, &mut one).await?;
+        let mut all = [(row.try_get("number")?, exchange::read(row)?)];
+        exchange::details(&mut self.connection, &mut all).await?;
+        let [(_, mut one)] = all;
         if let Some(set) = row.try_get::<Option<i64>, _>("tool_set")? {
             one.tools = exchange::read_set(&mut self.connection, set).await?;
         }
@@ -191,7 +188,9 @@ impl Ledger {
     /// When the ledger cannot be read.
     pub async fn leaks(&mut self, which: &Which, most: u32) -> Result<Leaks, Error> {
         let all = self.sums(which).await?;
-        let mut exchanges = self.exchanges(which, Order::Lost, Page::first(most)).await?;
+        // What was not answered read nothing anew.
+        let answered = Which { answered_only: true, ..which.clone() };
+        let mut exchanges = self.exchanges(&answered, Order::Lost, Page::first(most)).await?;
         exchanges.retain(|one| one.cache.as_ref().is_some_and(|cache| cache.lost_tokens > 0));
         let lost = |one: &Exchange| one.cache.as_ref().map_or(0, |cache| cache.lost_tokens);
         Ok(Leaks {

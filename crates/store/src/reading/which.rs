@@ -3,6 +3,29 @@
 use crate::call::stored;
 use sqlx::{QueryBuilder, Sqlite};
 
+/// Whether an exchange is a turn: a request for an answer of a model that was answered
+/// ([`Exchange::is_turn`](crate::Exchange::is_turn)), in SQL over the table `exchange`.
+macro_rules! turn {
+    () => {
+        "(kind = 'generate' AND ended = 'complete' AND coalesce(status, 0) BETWEEN 200 AND 299 \
+         AND coalesce(error, 'truncated') = 'truncated')"
+    };
+}
+pub(super) use turn;
+
+/// Whether an exchange failed: a request for an answer that was not answered, any other that was refused or broken off.
+/// What is under way has not.
+macro_rules! failed {
+    () => {
+        concat!(
+            "(ended NOT IN ('open', 'tunnel') AND CASE WHEN kind = 'generate' THEN NOT ",
+            $crate::reading::which::turn!(),
+            " ELSE ended <> 'complete' OR coalesce(status, 0) >= 400 END)"
+        )
+    };
+}
+pub(super) use failed;
+
 /// Which exchanges are meant: those for which everything holds that is said. Nothing said: all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
@@ -26,10 +49,13 @@ pub struct Which {
     pub ended: Option<String>,
     /// Those that carry a tool of this name (`true`), of this server (`false`).
     pub carries: Option<(bool, String)>,
-    /// Those that asked for an answer of a model, and no others.
+    /// Those that asked for an answer of a model, and no others; whether they were answered or not.
     pub turns_only: bool,
-    /// Those with an answer of status 400 or more, or without any, and no others.
+    /// Those that failed, and no others: requests for an answer that were not answered, and others that were refused or
+    /// broken off.
     pub failed_only: bool,
+    /// Turns that were answered, and no others.
+    pub answered_only: bool,
 }
 
 /// A page of a long list.
@@ -92,8 +118,37 @@ impl Which {
         if self.turns_only {
             query.push(" AND kind = 'generate'");
         }
+        if self.answered_only {
+            query.push(concat!(" AND ", turn!()));
+        }
         if self.failed_only {
-            query.push(" AND (ended NOT IN ('complete', 'open', 'tunnel') OR status >= 400)");
+            query.push(concat!(" AND ", failed!()));
+        }
+    }
+
+    /// Adds ` WHERE …` over the table `call`, whose lines belong to no exchange: what cannot be true of one is not.
+    pub(crate) fn push_of_calls(&self, query: &mut QueryBuilder<Sqlite>) {
+        query.push(" WHERE 1 = 1");
+        for (side, at) in [(" AND at_ms >= ", self.since_ms), (" AND at_ms < ", self.until_ms)] {
+            if let Some(at) = at {
+                query.push(side).push_bind(stored(at));
+            }
+        }
+        for (condition, value) in [(" AND session = ", &self.session), (" AND client = ", &self.agent)] {
+            if let Some(value) = value {
+                query.push(condition).push_bind(value.clone());
+            }
+        }
+        if let Some((tool, name)) = &self.carries {
+            query.push(if *tool { " AND tool = " } else { " AND server = " }).push_bind(name.clone());
+        }
+        let others = [&self.conversation, &self.model, &self.provider, &self.class, &self.ended];
+        if self.turns_only
+            || self.answered_only
+            || self.failed_only
+            || others.iter().any(|other| other.is_some())
+        {
+            query.push(" AND 1 = 0");
         }
     }
 }
