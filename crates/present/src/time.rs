@@ -62,6 +62,13 @@ pub fn date(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// `2026-12-01 00:41`.
+#[must_use]
+pub fn minute(ms: u64) -> String {
+    let Civil { hour, minute, .. } = civil(ms);
+    format!("{} {hour:02}:{minute:02}", date(ms))
+}
+
 /// `00:41:07`.
 #[must_use]
 pub fn clock(ms: u64) -> String {
@@ -102,6 +109,14 @@ mod tests {
         assert_eq!(date(4_107_542_400_000), "2100-03-01");
         assert_eq!(date(4_107_542_399_999), "2100-02-28");
         assert_eq!(date(1_735_689_599_999), "2024-12-31");
+        for (ms, expected) in [
+            (0, "1970-01-01 00:00"),
+            (951_868_799_999, "2000-02-29 23:59"),
+            (951_868_800_000, "2000-03-01 00:00"),
+            (1_796_075_940_000, "2026-11-30 21:59"),
+        ] {
+            assert_eq!(minute(ms), expected);
+        }
     }
 
     #[test]

@@ -10,8 +10,8 @@ mod types;
 pub mod work;
 
 pub use types::{
-    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Placeholder,
-    Profile, Root, StandingKind,
+    ConfigFile, ConfigFormat, Fact, Header, LeaveOut, Marker, NameLimit, NameLimitEffect, Naming, Paging,
+    Placeholder, Profile, Root, StandingKind,
 };
 
 /// Every profile, the most common agents first.
@@ -77,6 +77,20 @@ pub const WORKING_TOOLS: Fact<&[&str]> = Fact {
     ],
     date: "2026-11",
     source: "the tools that Claude Code, Codex, opencode and gemini-cli send, measured",
+};
+
+/// Names that agents put into `tools` for what they have not loaded: entries that nobody calls and nobody can leave out.
+pub const CLIENT_STUBS: Fact<&[&str]> = Fact {
+    value: &["DeferredToolPlaceholder"],
+    date: "2026-11",
+    source: "requests of Claude Code with its own tool search on",
+};
+
+/// The agent whose own tool search a variable switches, by its id; that variable, and the values that switch it off.
+pub const TOOL_SEARCH: Fact<(&str, &str, &[&str])> = Fact {
+    value: ("claude-code", "ENABLE_TOOL_SEARCH", &["false", "0", "no", "off"]),
+    date: "2026-11",
+    source: "https://code.claude.com/docs/en/mcp#scale-with-mcp-tool-search",
 };
 
 const fn seen(value: &'static str, source: &'static str) -> Fact<&'static str> {

@@ -49,10 +49,33 @@ pub struct Profile {
     /// by its provider and does not tell the model that the tool takes no arguments; [`PLACEHOLDER`](crate::PLACEHOLDER)
     /// where nothing else is known.
     pub placeholder: Option<Fact<Placeholder>>,
+    /// How a person tells it to leave out tools of its own.
+    pub leave_out: Option<Fact<LeaveOut>>,
     /// Where it keeps its MCP servers.
     pub configs: &'static [Fact<ConfigFile>],
     /// Names of the memory files it reads.
     pub memory_files: &'static [&'static str],
+}
+
+/// How a person tells an agent to leave out tools of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaveOut {
+    /// A file of settings, in JSON, has an array of their names.
+    Names {
+        /// The file, from the user's home.
+        file: &'static str,
+        /// The members that lead to the array, from the outside.
+        members: &'static [&'static str],
+    },
+    /// A file of settings, in JSON, has an object with a member for each.
+    Members {
+        /// The file, from the user's home.
+        file: &'static str,
+        /// The members that lead to the object, from the outside.
+        members: &'static [&'static str],
+        /// The value of each, as JSON.
+        value: &'static str,
+    },
 }
 
 /// How an agent makes a tool's name from a server's label and the tool's own name:

@@ -20,6 +20,7 @@ pub(crate) const AIDER: Profile = Profile {
     list_changed: None,
     client_names: &[],
     placeholder: None,
+    leave_out: None,
     configs: &[],
     memory_files: &["CONVENTIONS.md"],
 };

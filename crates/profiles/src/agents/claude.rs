@@ -2,8 +2,8 @@
 
 use super::{announced, captured, measured};
 use crate::types::{
-    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Profile,
-    Root, StandingKind,
+    ConfigFile, ConfigFormat, Fact, Header, LeaveOut, Marker, NameLimit, NameLimitEffect, Naming, Paging,
+    Profile, Root, StandingKind,
 };
 
 const DOCUMENTS: &str = "https://code.claude.com/docs/en/mcp";
@@ -78,6 +78,11 @@ pub(crate) const CLAUDE_CODE: Profile = Profile {
     list_changed: Some(measured(true)),
     client_names: &[measured("claude-code")],
     placeholder: None,
+    leave_out: Some(Fact {
+        value: LeaveOut::Names { file: "~/.claude/settings.json", members: &["permissions", "deny"] },
+        date: "2026-11",
+        source: "https://code.claude.com/docs/en/settings",
+    }),
     configs: &[
         Fact {
             value: ConfigFile {
@@ -120,6 +125,7 @@ pub(crate) const CLAUDE_DESKTOP: Profile = Profile {
     list_changed: None,
     client_names: &[announced("claude-ai")],
     placeholder: None,
+    leave_out: None,
     configs: &[
         Fact {
             value: ConfigFile {

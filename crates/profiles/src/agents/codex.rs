@@ -70,6 +70,7 @@ pub(crate) const CODEX: Profile = Profile {
     list_changed: Some(measured(false)),
     client_names: &[measured("codex-mcp-client")],
     placeholder: None,
+    leave_out: None,
     configs: &[Fact {
         value: ConfigFile {
             root: Root::Home,

@@ -25,6 +25,7 @@ pub(crate) const CURSOR: Profile = Profile {
     list_changed: None,
     client_names: &[announced("cursor")],
     placeholder: None,
+    leave_out: None,
     configs: &[
         Fact {
             value: ConfigFile {
@@ -91,6 +92,7 @@ pub(crate) const VSCODE: Profile = Profile {
     list_changed: None,
     client_names: &[announced("visual studio code")],
     placeholder: None,
+    leave_out: None,
     configs: &[
         Fact {
             value: ConfigFile {
@@ -153,6 +155,7 @@ pub(crate) const WINDSURF: Profile = Profile {
     list_changed: None,
     client_names: &[announced("windsurf")],
     placeholder: None,
+    leave_out: None,
     configs: &[Fact {
         value: ConfigFile {
             root: Root::Home,

@@ -2,8 +2,8 @@
 
 use super::{announced, captured, measured};
 use crate::types::{
-    ConfigFile, ConfigFormat, Fact, Header, Marker, NameLimit, NameLimitEffect, Naming, Paging, Placeholder,
-    Profile, Root, StandingKind,
+    ConfigFile, ConfigFormat, Fact, Header, LeaveOut, Marker, NameLimit, NameLimitEffect, Naming, Paging,
+    Placeholder, Profile, Root, StandingKind,
 };
 
 const DOCUMENTS: &str = "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md";
@@ -61,6 +61,11 @@ pub(crate) const GEMINI_CLI: Profile = Profile {
         value: Placeholder { schema: r#"{"type":"object","additionalProperties":true}"#, envelope: None },
         date: "2026-11",
         source: "issue threads on Gemini's function declarations",
+    }),
+    leave_out: Some(Fact {
+        value: LeaveOut::Names { file: "~/.gemini/settings.json", members: &["tools", "exclude"] },
+        date: "2026-11",
+        source: "https://geminicli.com/docs/reference/configuration",
     }),
     configs: &[
         Fact {
@@ -138,6 +143,11 @@ pub(crate) const QWEN_CODE: Profile = Profile {
     list_changed: Some(measured(false)),
     client_names: &[announced("qwen-c")],
     placeholder: None,
+    leave_out: Some(Fact {
+        value: LeaveOut::Names { file: "~/.qwen/settings.json", members: &["tools", "exclude"] },
+        date: "2026-11",
+        source: "https://qwenlm.github.io/qwen-code-docs/en/users/configuration/settings",
+    }),
     configs: &[
         Fact {
             value: ConfigFile {

@@ -2,7 +2,8 @@
 
 use super::{captured, measured};
 use crate::types::{
-    ConfigFile, ConfigFormat, Fact, Header, NameLimit, NameLimitEffect, Naming, Placeholder, Profile, Root,
+    ConfigFile, ConfigFormat, Fact, Header, LeaveOut, NameLimit, NameLimitEffect, Naming, Placeholder,
+    Profile, Root,
 };
 
 pub(crate) const OPENCODE: Profile = Profile {
@@ -73,6 +74,15 @@ pub(crate) const OPENCODE: Profile = Profile {
         },
         date: "2026-11-30",
         source: "the code of opencode 1.18.33, where it makes its own tools of a server's",
+    }),
+    leave_out: Some(Fact {
+        value: LeaveOut::Members {
+            file: "~/.config/opencode/opencode.json",
+            members: &["permission"],
+            value: "\"deny\"",
+        },
+        date: "2026-11",
+        source: "https://opencode.ai/docs/tools",
     }),
     configs: &[
         Fact {
