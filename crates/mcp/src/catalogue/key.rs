@@ -94,10 +94,11 @@ pub fn decision_key(
 ) -> String {
     let mut parts = Parts::default();
     parts.add("decisions/1").add(if aggregate { "aggregate" } else { "single" });
-    let Settings { surface, lazy, eager, budget, optimistic, max_result, reveal, trust, entry } = settings;
+    let Settings { surface, lazy, eager, budget, optimistic, max_result, reveal, trust, awake, entry } =
+        settings;
     parts.add(surface.name()).add(&lazy.to_string()).add(&budget.to_string()).add(optimistic.name());
     parts.add(&max_result.map_or_else(String::new, |max| max.to_string())).add(&reveal.to_string());
-    parts.add(trust.name()).add(entry).add(&eager.all().len().to_string());
+    parts.add(trust.name()).add(awake.unwrap_or_default()).add(entry).add(&eager.all().len().to_string());
     for pin in eager.all() {
         parts.add(&pin.text);
     }

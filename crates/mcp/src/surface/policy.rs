@@ -149,7 +149,7 @@ pub(super) fn shape(
         Choice::Stubs => (Shape::Stubs, None),
         Choice::Search if aggregate => (Shape::Search, None),
         Choice::Search => (Shape::Stubs, None),
-        Choice::Auto if client.defers() => {
+        Choice::Auto if client.defers() && settings.awake != Some(client.id()) => {
             let name = client.profile.map_or(client.name.as_str(), |profile| profile.name);
             (Shape::Eager, Some(Why::ClientDefers(name.to_owned())))
         }

@@ -23,6 +23,8 @@ pub struct Settings {
     pub reveal: bool,
     /// What becomes of tools whose definition is not the one in the lock.
     pub trust: Trust,
+    /// The agent, by the id of its profile, that defers by itself and whose own deferral is switched off.
+    pub awake: Option<&'static str>,
     /// The name under which the proxy itself stands in the client's configuration. Clients put it before the names of
     /// an aggregate's tools.
     pub entry: String,
@@ -42,6 +44,7 @@ impl Default for Settings {
             max_result: None,
             reveal: false,
             trust: Trust::Show,
+            awake: None,
             entry: "deadweight".to_owned(),
         }
     }
