@@ -1,5 +1,6 @@
 //! The gateway between agents and their providers: it forwards every byte as it is, and tells what passed.
 //!
+//! - [`advice`]: what can be done about what is carried for nothing.
 //! - [`clock`]: what time it is.
 //! - [`context`]: the report on a session: what it keeps in its model's window, and what to do about it.
 //! - [`edit`]: the levers at work on what passes.
@@ -17,8 +18,10 @@
 //! - [`provider`]: the providers, and what is known of their addresses.
 //! - [`relay`]: the reverse proxy.
 
+pub mod advice;
 pub mod clock;
 pub mod context;
+mod conversations;
 pub mod edit;
 pub mod exchange;
 pub mod live;

@@ -4,6 +4,7 @@
 //! the ledger says the same as the one in memory.
 
 use crate::context::{self, Carried, Context, ContextEvent, LeverReport, Seen, Step, Weights};
+use crate::conversations::{Conversations, Counted};
 use deadweight_estimate::Tokens;
 use deadweight_store::{Asked, Exchange, Footprint, Origin};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -32,14 +33,18 @@ struct Sessions {
 }
 
 /// One session of one agent.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Session {
     key: String,
-    /// By the conversation's name.
-    conversations: BTreeMap<String, Conversation>,
-    /// Names of conversations in the order in which they were first seen.
-    order: VecDeque<String>,
+    /// By their names.
+    conversations: Conversations<String, Conversation>,
     last_seen: u64,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self { key: String::new(), conversations: Conversations::new(CONVERSATIONS), last_seen: 0 }
+    }
 }
 
 /// One line of requests, each of which goes on where the one before ended.
@@ -47,8 +52,6 @@ pub struct Session {
 struct Conversation {
     steps: VecDeque<Step>,
     turns: u64,
-    /// Whether the latest request was answered.
-    answered: bool,
     peak: Option<u64>,
     model: Option<String>,
     weights: Option<(Weights, String)>,
@@ -138,29 +141,12 @@ impl Session {
         if exchange.asked != Asked::Generate || exchange.conversation.is_empty() {
             return;
         }
-        if !self.conversations.contains_key(&exchange.conversation) {
-            if self.order.len() >= CONVERSATIONS
-                && let Some(small) = self.smallest()
-            {
-                self.conversations.remove(&small);
-                self.order.retain(|name| *name != small);
-            }
-            self.order.push_back(exchange.conversation.clone());
-        }
-        self.conversations.entry(exchange.conversation.clone()).or_default().observe(exchange);
+        self.conversations.of(exchange.conversation.clone()).observe(exchange);
     }
 
-    /// The conversation that may go first: with the fewest turns, the oldest of these.
-    fn smallest(&self) -> Option<String> {
-        let turns = |name: &&String| self.conversations.get(*name).map_or(0, |one| one.turns);
-        self.order.iter().min_by_key(turns).cloned()
-    }
-
-    /// The conversation that the session is about: the one with most turns, the first of these. Titles and sub-agents
-    /// are shorter.
+    /// The conversation that the session is about.
     fn main(&self) -> Option<&Conversation> {
-        let of = |name: &String| self.conversations.get(name);
-        self.order.iter().filter_map(of).reduce(|best, one| if one.turns > best.turns { one } else { best })
+        self.conversations.main().map(|(_, one)| one)
     }
 
     /// The report. `window` is that of the model of its main conversation.
@@ -184,17 +170,20 @@ impl Session {
     }
 }
 
+impl Counted for Conversation {
+    fn turns(&self) -> u64 {
+        self.turns
+    }
+}
+
 impl Conversation {
     fn observe(&mut self, exchange: &Exchange) {
         let event = exchange.cache.as_ref().is_some_and(|watch| {
             watch.class == "compaction" || watch.also.iter().any(|class| class == "compaction")
         });
         let step = Step { prompt: exchange.usage.prompt, event: event.then_some(ContextEvent::Compaction) };
-        let answered = exchange.ended.status.is_some_and(|status| (200..300).contains(&status));
-        // What was refused is no turn, nor is the answer to the same request once more; the first answer is.
-        let again = self.answered && exchange.cache.as_ref().is_some_and(|watch| watch.class == "retry");
-        self.answered = answered;
-        if answered && !again {
+        let answered = exchange.is_answered();
+        if answered {
             self.turns += 1;
             self.steps.push_back(step);
             if self.steps.len() > STEPS {

@@ -4,6 +4,7 @@
 //! (`gen_ai.client.token.usage` is `gen_ai_client_token_usage`), and holds OBSERVED numbers only. Estimates and what we
 //! witness ourselves stand under `deadweight_`.
 
+use deadweight_present::harmless::short;
 use deadweight_store::{Asked, Exchange};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -237,31 +238,31 @@ impl Metrics {
         let status = exchange.ended.status.map_or_else(|| "none".to_owned(), |status| status.to_string());
         self.requests
             .get_or_create(&Request {
-                provider: exchange.provider.clone(),
+                provider: label(&exchange.provider),
                 kind: exchange.asked.word(),
                 status,
-                end: exchange.ended.how.clone(),
+                end: label(&exchange.ended.how),
             })
             .inc();
         let changed = if exchange.receipt.changed() { "yes" } else { "no" };
         self.bodies.get_or_create(&Body { changed }).inc();
         if let Some(why) = &exchange.unmeasured {
-            self.unmeasured.get_or_create(&Why { why: why.clone() }).inc();
+            self.unmeasured.get_or_create(&Why { why: label(why) }).inc();
         }
         if exchange.asked == Asked::Generate {
             self.generated(exchange);
         }
         for action in &exchange.levers {
-            let outcome = if action.edited { "edited".to_owned() } else { action.reason.clone() };
-            self.levers.get_or_create(&Lever { lever: action.lever.clone(), outcome }).inc();
-            self.lever_bytes.get_or_create(&LeverName { lever: action.lever.clone() }).inc_by(action.bytes);
+            let outcome = if action.edited { "edited".to_owned() } else { label(&action.reason) };
+            self.levers.get_or_create(&Lever { lever: label(&action.lever), outcome }).inc();
+            self.lever_bytes.get_or_create(&LeverName { lever: label(&action.lever) }).inc_by(action.bytes);
         }
     }
 
     fn generated(&self, exchange: &Exchange) {
         let operation = Operation {
             gen_ai_operation_name: operation(exchange),
-            gen_ai_provider_name: provider(exchange).to_owned(),
+            gen_ai_provider_name: label(provider(exchange)),
             gen_ai_request_model: self.model(exchange.model.as_deref()),
         };
         let seconds = |micros: u64| micros as f64 / 1e6;
@@ -283,54 +284,52 @@ impl Metrics {
             for (slice, part) in footprint.slices() {
                 let labels = Slice {
                     slice,
-                    provider: exchange.provider.clone(),
-                    estimator: footprint.estimator.clone(),
+                    provider: label(&exchange.provider),
+                    estimator: label(&footprint.estimator),
                 };
                 self.estimated.get_or_create(&labels).inc_by(part.tokens);
             }
         }
         if let Some(watch) = &exchange.cache {
-            let class = Class { class: watch.class.clone() };
+            let class = Class { class: label(&watch.class) };
             self.turns.get_or_create(&class).inc();
             self.lost.get_or_create(&class).inc_by(watch.lost_tokens);
         }
         if let Some(cost) = &exchange.cost {
-            let model = Model { provider: exchange.provider.clone(), model: operation.gen_ai_request_model };
+            let model = Model { provider: label(&exchange.provider), model: operation.gen_ai_request_model };
             self.cost.get_or_create(&model).inc_by(cost.total() as f64 / 1e9);
         }
     }
 
     /// The model as a label: the first ones by name, all others together.
     fn model(&self, model: Option<&str>) -> String {
-        let Some(model) = model else { return "unknown".to_owned() };
+        let Some(model) = model.map(label) else { return "unknown".to_owned() };
         let mut known = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if !known.contains(model) {
+        if !known.contains(&model) {
             if known.len() >= MODELS {
                 return "other".to_owned();
             }
-            known.insert(model.to_owned());
+            known.insert(model.clone());
         }
-        model.to_owned()
+        model
     }
 
-    /// How many lines the ledger could not take so far.
-    pub fn dropped(&self, lines: u64) {
-        self.dropped.set(i64::try_from(lines).unwrap_or(i64::MAX));
-    }
-
-    /// How many requests are under way.
-    pub fn open(&self, requests: u64) {
-        self.open.set(i64::try_from(requests).unwrap_or(i64::MAX));
-    }
-
-    /// All counters in the text format of OpenMetrics.
+    /// All counters in the text format of OpenMetrics, with what is so at this moment: how many lines the ledger could not
+    /// take so far, and how many requests are under way.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, dropped: u64, open: u64) -> String {
+        self.dropped.set(i64::try_from(dropped).unwrap_or(i64::MAX));
+        self.open.set(i64::try_from(open).unwrap_or(i64::MAX));
         let mut text = String::new();
         // Writing into a string does not fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
+}
+
+/// The value of a label: what comes from outside is of a length that can be read, and acts on no terminal.
+fn label(text: &str) -> String {
+    short(text).into_owned()
 }
 
 /// `gen_ai.operation.name` of a generating request.
@@ -382,7 +381,7 @@ mod tests {
         let mut changed = turn("claude-x");
         changed.receipt = Receipt { received_bytes: 5, sent_bytes: 4, ..Receipt::default() };
         metrics.observe(&changed);
-        let text = metrics.text();
+        let text = metrics.text(0, 0);
         for line in [
             "deadweight_bodies_total{changed=\"no\"} 1",
             "deadweight_bodies_total{changed=\"yes\"} 1",
@@ -398,7 +397,7 @@ mod tests {
     fn models_that_a_client_makes_up_do_not_fill_the_memory() {
         let metrics = Metrics::new();
         (0..500).for_each(|model| metrics.observe(&turn(&format!("m{model}"))));
-        let text = metrics.text();
+        let text = metrics.text(0, 0);
         assert!(text.contains("gen_ai_request_model=\"other\""));
         assert_eq!(text.matches("gen_ai_client_operation_duration_seconds_count").count(), MODELS + 1);
     }
@@ -406,7 +405,9 @@ mod tests {
     #[test]
     fn a_models_name_cannot_break_the_format() {
         let metrics = Metrics::new();
-        metrics.observe(&turn("a\"} 1\nb"));
-        assert!(metrics.text().contains(r#"gen_ai_request_model="a\"} 1\nb""#));
+        metrics.observe(&turn("a\"} 1\nb\u{1b}[2J\u{202e}c"));
+        let text = metrics.text(0, 0);
+        assert!(text.contains(r#"gen_ai_request_model="a\"} 1\\nb\\x1b[2J\\u{202e}c""#), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()) && !text.contains('\u{202e}'));
     }
 }

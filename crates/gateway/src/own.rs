@@ -81,7 +81,7 @@ impl Own for Answers {
         let watching = Arc::clone(&self.watching);
         if get && path == "/metrics" {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            return Box::pin(async move { plain(StatusCode::OK, kind, watching.metrics.text()) });
+            return Box::pin(async move { plain(StatusCode::OK, kind, watching.counters()) });
         }
         if get && path == "/deadweight/v1/context" {
             return Box::pin(async move {

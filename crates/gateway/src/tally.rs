@@ -3,6 +3,7 @@
 //! It is made of the records that go to the ledger and of nothing else, so that it says the same with and without one.
 
 use crate::context::LeverReport;
+use crate::conversations::{Conversations, Counted};
 use deadweight_store::{Asked, Exchange, Footprint, Origin, StandingPart, ToolLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -18,15 +19,29 @@ const LOSSES: usize = 64;
 const TOOLS: usize = 4_096;
 
 /// The sums of a run, while it goes on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tally {
     totals: Totals,
-    conversations: BTreeMap<(String, String), Conversation>,
+    conversations: Conversations<(String, String), Conversation>,
     tools: BTreeMap<(String, String), Carried>,
     losses: Vec<Loss>,
     levers: BTreeMap<String, LeverReport>,
     estimator: Option<String>,
     price_date: Option<String>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            totals: Totals::default(),
+            conversations: Conversations::new(CONVERSATIONS),
+            tools: BTreeMap::new(),
+            losses: Vec::new(),
+            levers: BTreeMap::new(),
+            estimator: None,
+            price_date: None,
+        }
+    }
 }
 
 /// Sums over all requests. What the provider counted is OBSERVED; `None` where it said nothing.
@@ -74,6 +89,12 @@ struct Conversation {
     model: Option<String>,
 }
 
+impl Counted for Conversation {
+    fn turns(&self) -> u64 {
+        self.turns
+    }
+}
+
 /// A part of the floor, ESTIMATED.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Part {
@@ -92,7 +113,7 @@ pub struct Part {
 pub struct Floor {
     /// System prompt and tools.
     pub tokens: u64,
-    /// Whose that is, the heaviest first. Each part is rounded down, so that they may add up to a little less.
+    /// Whose that is, the heaviest first. They add up to `tokens`.
     pub parts: Vec<Part>,
     /// Text that stands in the messages and is repeated on every turn all the same, beside the floor; the heaviest
     /// first.
@@ -199,17 +220,17 @@ impl Tally {
         if exchange.asked != Asked::Generate {
             return;
         }
-        let answered = exchange.ended.status.is_some_and(|status| (200..300).contains(&status))
-            && !matches!(
-                exchange.ended.how.as_str(),
-                "upstream_cut" | "client_left" | "timed_out" | "stopped"
-            );
+        let answered = exchange.is_answered();
         if answered {
             totals.turns += 1;
         } else {
             totals.failed += 1;
             let how = match exchange.ended.status {
                 Some(status) if status >= 400 => status.to_string(),
+                // It began well, and failed within.
+                _ if exchange.ended.how == "complete" => {
+                    exchange.ended.error.clone().unwrap_or_else(|| "complete".to_owned())
+                }
                 _ => exchange.ended.how.clone(),
             };
             if totals.failures.len() < 32 || totals.failures.contains_key(&how) {
@@ -218,15 +239,18 @@ impl Tally {
         }
         self.counted(exchange);
         if let Some(footprint) = &exchange.footprint {
-            self.totals.sent_tokens = self.totals.sent_tokens.saturating_add(footprint.sent());
+            if answered {
+                self.totals.sent_tokens = self.totals.sent_tokens.saturating_add(footprint.sent());
+            }
             self.estimator = Some(footprint.estimator.clone());
         }
         self.calls(exchange);
         if answered {
             self.carry(exchange);
             self.converse(exchange);
+            // A request that was not answered read nothing anew: the one that is sent again does.
+            self.lose(exchange);
         }
-        self.lose(exchange);
         self.lever(exchange);
     }
 
@@ -294,13 +318,7 @@ impl Tally {
             return;
         }
         let key = (exchange.session.clone(), exchange.conversation.clone());
-        if self.conversations.len() >= CONVERSATIONS && !self.conversations.contains_key(&key) {
-            let smallest = self.conversations.iter().min_by_key(|(_, one)| one.turns);
-            if let Some(smallest) = smallest.map(|(key, _)| key.clone()) {
-                self.conversations.remove(&smallest);
-            }
-        }
-        let conversation = self.conversations.entry(key).or_default();
+        let conversation = self.conversations.of(key);
         conversation.turns += 1;
         if exchange.model.is_some() {
             conversation.model.clone_from(&exchange.model);
@@ -356,7 +374,7 @@ impl Tally {
     /// What the run carried so far.
     #[must_use]
     pub fn report(&self) -> Report {
-        let main = self.conversations.iter().max_by_key(|(_, one)| one.turns);
+        let main = self.conversations.main();
         let floor = main.and_then(|(_, one)| one.last.as_ref()).map(|(footprint, parts)| {
             let standing = |part: &StandingPart| Standing { kind: part.kind.clone(), tokens: part.tokens };
             let mut standing: Vec<Standing> = footprint.standing.iter().map(standing).collect();
@@ -423,7 +441,7 @@ impl Tally {
 
 /// Whose the floor is.
 fn parts(footprint: &Footprint, tools: &[ToolLine]) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<(Part, u64)> = Vec::new();
     let paid = tools.iter().filter(|tool| !tool.deferred);
     for tool in paid {
         let (kind, server) = match tool.origin {
@@ -431,18 +449,49 @@ fn parts(footprint: &Footprint, tools: &[ToolLine]) -> Vec<Part> {
             Origin::Mcp => ("server", Some(tool.server.clone())),
             Origin::Unknown => ("tools", None),
         };
-        match parts.iter_mut().find(|part| part.kind == kind && part.server == server) {
-            Some(part) => {
-                part.tokens = part.tokens.saturating_add(tool.tokens);
-                part.tools += 1;
-            }
-            None => parts.push(Part { kind, server, tokens: tool.tokens, tools: 1 }),
+        let at = parts.iter().position(|(part, _)| part.kind == kind && part.server == server);
+        let at = at.unwrap_or_else(|| {
+            parts.push((Part { kind, server, tokens: 0, tools: 0 }, 0));
+            parts.len() - 1
+        });
+        if let Some((part, bytes)) = parts.get_mut(at) {
+            part.tools += 1;
+            *bytes += tool.bytes;
         }
     }
+    // The slice was counted as a whole; its tools, each rounded for itself, come to a little less.
+    let bytes: Vec<u64> = parts.iter().map(|(_, bytes)| *bytes).collect();
+    let mut parts: Vec<Part> = parts
+        .into_iter()
+        .zip(apportioned(footprint.tools.tokens, &bytes))
+        .map(|((part, _), tokens)| Part { tokens, ..part })
+        .collect();
     if footprint.system.tokens > 0 {
         parts.push(Part { kind: "system", server: None, tokens: footprint.system.tokens, tools: 0 });
     }
     parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
+    parts
+}
+
+/// `whole` in parts that are to each other as `weights` are, rounded so that they add up to it: what is left after rounding
+/// down goes to those that lost most by it.
+fn apportioned(whole: u64, weights: &[u64]) -> Vec<u64> {
+    let all: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    if all == 0 {
+        return vec![0; weights.len()];
+    }
+    let exact = |weight: &u64| u128::from(whole) * u128::from(*weight);
+    let mut parts: Vec<u64> =
+        weights.iter().map(|weight| u64::try_from(exact(weight) / all).unwrap_or(u64::MAX)).collect();
+    let mut left = whole.saturating_sub(parts.iter().sum());
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(weights.get(at).map_or(0, |weight| exact(weight) % all)));
+    for at in order {
+        if let (Some(part), true) = (parts.get_mut(at), left > 0) {
+            *part += 1;
+            left -= 1;
+        }
+    }
     parts
 }
 
@@ -514,6 +563,39 @@ mod tests {
         assert_eq!((server.tokens, server.turns, server.weighted_tokens, server.calls), (100, 4, 400, 0));
         let bash = report.tools.iter().find(|tool| tool.tool.as_deref() == Some("Bash")).unwrap();
         assert_eq!(bash.calls, 3);
+    }
+
+    #[test]
+    fn parts_add_up() {
+        for (whole, weights, parts) in [
+            (10, &[1, 1, 1][..], &[4, 3, 3][..]),
+            (7, &[5, 0, 5], &[4, 0, 3]),
+            (0, &[3, 4], &[0, 0]),
+            (5, &[0, 0], &[0, 0]),
+            (u64::MAX, &[1, u64::MAX], &[1, u64::MAX - 1]),
+        ] {
+            assert_eq!(apportioned(whole, weights), parts, "{whole}");
+        }
+        let mut tally = Tally::default();
+        let mut one = turn("main", 1_000);
+        // Three tools of 450 bytes are 300 tokens together where each is 99.
+        one.footprint.as_mut().unwrap().tools.tokens = 301;
+        tally.observe(&one);
+        let floor = tally.report().floor.unwrap();
+        assert_eq!(floor.parts.iter().map(|part| part.tokens).sum::<u64>(), floor.tokens);
+    }
+
+    #[test]
+    fn a_stream_that_fails_within_is_no_turn_and_one_without_its_close_is() {
+        let mut tally = Tally::default();
+        for error in ["overloaded_error", "truncated"] {
+            let mut one = turn("main", 10);
+            one.ended.error = Some(error.to_owned());
+            tally.observe(&one);
+        }
+        let totals = tally.report().totals;
+        assert_eq!((totals.turns, totals.failed), (1, 1));
+        assert_eq!(totals.failures.get("overloaded_error"), Some(&1));
     }
 
     #[test]

@@ -10,12 +10,12 @@ use crate::metrics::Metrics;
 use deadweight_estimate::Estimator;
 use deadweight_footprint::origin::Origins;
 use deadweight_price::Book;
-use deadweight_store::{Error, Ledger, Order, Page, Place, Recorder, Which};
+use deadweight_store::{Error, Ledger, Order, Page, Place, Recorder, Which, now_ms};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -52,6 +52,9 @@ pub struct Watch {
     pub tell: Box<dyn FnOnce(&Error) + Send>,
 }
 
+/// Tells a number.
+type Open = Box<dyn Fn() -> u64 + Send + Sync>;
+
 /// All that looks at what passes.
 pub struct Watching {
     /// The sessions of now.
@@ -62,6 +65,8 @@ pub struct Watching {
     pub book: Arc<Book>,
     file: Option<PathBuf>,
     recorder: Option<Arc<Recorder>>,
+    /// Tells how many requests are under way.
+    open: OnceLock<Open>,
     measuring: JoinHandle<()>,
     clock: Clock,
     /// Ends the looking for names when it goes.
@@ -95,13 +100,9 @@ impl Watching {
             .and_then(|file| read(file, &names, Some((&live, (watch.clock)()))).ok())
             .unwrap_or_default();
         let counting = Arc::clone(&metrics);
-        let losing = recorder.clone();
         let mut observers = watch.observers;
         observers.push(Box::new(move |exchange| {
             counting.observe(exchange);
-            if let Some(recorder) = &losing {
-                counting.dropped(recorder.recorded().dropped);
-            }
         }));
         let setup = Setup {
             estimator: watch.estimator,
@@ -122,7 +123,20 @@ impl Watching {
             })?;
         }
         let clock = watch.clock;
-        Ok(Self { live, metrics, book, file, recorder, measuring, clock, _names: ends })
+        let open = OnceLock::new();
+        Ok(Self { live, metrics, book, file, recorder, open, measuring, clock, _names: ends })
+    }
+
+    /// Says who knows how many requests are under way; the first one that is said counts.
+    pub fn ask_of_open(&self, open: impl Fn() -> u64 + Send + Sync + 'static) {
+        let _ = self.open.set(Box::new(open));
+    }
+
+    /// The counters as they are at this moment, in the text format of OpenMetrics.
+    #[must_use]
+    pub fn counters(&self) -> String {
+        let dropped = self.recorder.as_ref().map_or(0, |recorder| recorder.recorded().dropped);
+        self.metrics.text(dropped, self.open.get().map_or(0, |open| open()))
     }
 
     /// The ledger's file, where there is one.
@@ -308,7 +322,15 @@ mod tests {
         });
         let report = runtime.block_on(watching.context(None));
         assert_eq!((report.session.as_deref(), report.tokens.resident), (Some("s"), Some(7_000)));
-        assert!(watching.metrics.text().contains("deadweight_bodies_total{changed=\"no\"} 1"));
+        watching.ask_of_open(|| 3);
+        let counters = watching.counters();
+        for line in [
+            "deadweight_bodies_total{changed=\"no\"} 1",
+            "deadweight_open_requests 3",
+            "deadweight_ledger_dropped_lines 0",
+        ] {
+            assert!(counters.contains(line), "{line}\nnot in\n{counters}");
+        }
         drop(sink);
         assert!(watching.end(Duration::from_secs(20)));
     }

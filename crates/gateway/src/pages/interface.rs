@@ -42,6 +42,7 @@ impl Dashboard {
             return match what {
                 "session" | "request" => Err(Refused::NotFound("the ledger is empty")),
                 "overview" => stamped(what, &model::nothing(query, now_ms)),
+                "sessions" => stamped(what, &model::no_sessions(query, now_ms)),
                 _ => stamped(what, &json!({ what: [] })),
             };
         };

@@ -19,11 +19,10 @@ mod tools;
 mod words;
 
 use deadweight_price::Book;
-use deadweight_store::{Error, Ledger, Place};
+use deadweight_store::{Error, Ledger, Place, now_ms};
 use query::{Query, decode};
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Answers what is asked of `/deadweight/…`. Who may ask has been checked.
 #[derive(Debug, Clone)]
@@ -110,11 +109,6 @@ impl Reply {
 /// The session that a query names.
 pub(crate) fn named_session(query: &str) -> Option<String> {
     Query::parse(query).text("session")
-}
-
-fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Dashboard {

@@ -2,13 +2,13 @@
 //! else.
 
 use super::query::Query;
+use crate::advice::{is_client_stub, is_working_tool};
 use crate::context::Context;
 use crate::live::Session as Seen;
 use crate::measure::window;
 use deadweight_price::Book;
-use deadweight_profiles::WORKING_TOOLS;
 use deadweight_store::{
-    Asked, Billed, Bucket, By, Error, Exchange, Group, Leaks, Ledger, Listing, Neighbours, Order, Origin,
+    Billed, Bucket, By, Error, Exchange, Group, Leaks, Ledger, Listing, Neighbours, OWN_ENTRY, Order, Origin,
     Page, Session, SessionOrder, Sums, Which,
 };
 use serde::Serialize;
@@ -23,8 +23,6 @@ pub(crate) const TURNS: u32 = 200;
 const TURNS_UNUSED: u64 = 5;
 /// Nor are agents' own tools in fewer sessions than these: one task needs few of them, the next one others.
 const SESSIONS_UNUSED: u64 = 3;
-/// The entry under which our own tools are served.
-pub(crate) const OWN_ENTRY: &str = "deadweight";
 
 /// The stretch of time that is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -143,7 +141,7 @@ impl Basis {
 }
 
 /// A list of sessions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Sessions {
     pub(crate) range: Range,
     pub(crate) sessions: Vec<Session>,
@@ -152,6 +150,9 @@ pub(crate) struct Sessions {
     pub(crate) models: Vec<Group>,
     pub(crate) page: u32,
     pub(crate) more: bool,
+    /// The latest requests, where they are asked for (`latest=50`), without their layout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) latest: Vec<Exchange>,
     pub(crate) basis: Basis,
 }
 
@@ -252,6 +253,7 @@ pub(crate) fn which(query: &Query, range: Range) -> Which {
         carries,
         turns_only: query.get("kind") != Some("any"),
         failed_only: query.get("failed") == Some("1"),
+        answered_only: false,
     }
 }
 
@@ -319,7 +321,16 @@ pub(crate) async fn sessions(ledger: &mut Ledger, query: &Query, now_ms: u64) ->
     let more = sessions.len() > LINES as usize;
     sessions.truncate(LINES as usize);
     let choices = Which { since_ms: range.since_ms(), turns_only: true, ..Which::default() };
+    let latest = query.number("latest").map_or(0, |most| most.min(u64::from(LINES)));
+    let latest = match u32::try_from(latest) {
+        Ok(most @ 1..) => {
+            let turns = Which { turns_only: true, ..which.clone() };
+            ledger.exchanges(&turns, Order::Newest, Page::first(most)).await?
+        }
+        _ => Vec::new(),
+    };
     Ok(Sessions {
+        latest: latest.into_iter().map(without_layout).collect(),
         sums: ledger.sums(&which).await?,
         agents: ledger.groups(&choices, By::Agent).await?,
         models: ledger.groups(&choices, By::Model).await?,
@@ -329,6 +340,29 @@ pub(crate) async fn sessions(ledger: &mut Ledger, query: &Query, now_ms: u64) ->
         page,
         more,
     })
+}
+
+/// A request as it stands in a list that is asked for every second.
+fn without_layout(mut one: Exchange) -> Exchange {
+    if let Some(footprint) = &mut one.footprint {
+        footprint.layout.clear();
+    }
+    one
+}
+
+/// The sessions of a ledger that is not there yet.
+pub(crate) fn no_sessions(query: &Query, now_ms: u64) -> Sessions {
+    Sessions {
+        range: Range::of(query, now_ms),
+        sessions: Vec::new(),
+        sums: Sums::default(),
+        agents: Vec::new(),
+        models: Vec::new(),
+        page: 1,
+        more: false,
+        latest: Vec::new(),
+        basis: Basis::default(),
+    }
 }
 
 pub(crate) async fn session(
@@ -504,7 +538,9 @@ fn dead_weight(bill: &[Billed]) -> Vec<DeadWeight> {
     let mut by: BTreeMap<(Origin, String), (DeadWeight, bool)> = BTreeMap::new();
     let counts = |tool: &&Billed| match tool.origin {
         Origin::Mcp => tool.server != OWN_ENTRY,
-        Origin::Builtin => tool.sessions >= SESSIONS_UNUSED && !is_working_tool(&tool.name),
+        Origin::Builtin => {
+            tool.sessions >= SESSIONS_UNUSED && !is_working_tool(&tool.name) && !is_client_stub(&tool.name)
+        }
         Origin::Unknown => false,
     };
     for tool in bill.iter().filter(|tool| tool.paid_turns >= TURNS_UNUSED).filter(counts) {
@@ -539,14 +575,4 @@ fn dead_weight(bill: &[Billed]) -> Vec<DeadWeight> {
     let mut all: Vec<DeadWeight> = by.into_values().filter(whole).map(|(dead, _)| dead).collect();
     all.sort_by_key(|dead| std::cmp::Reverse(dead.weighted_tokens));
     all
-}
-
-/// Whether an agent's own tool is one by which it does its work: it is not proposed to do without.
-fn is_working_tool(name: &str) -> bool {
-    WORKING_TOOLS.value.contains(&name.to_ascii_lowercase().as_str())
-}
-
-/// Whether an exchange is a turn of a conversation.
-pub(crate) fn is_turn(one: &Exchange) -> bool {
-    one.asked == Asked::Generate
 }

@@ -1,7 +1,7 @@
 //! One request: what it carries and where its breakpoints are, what was counted, its receipt.
 
 use super::chart::{self, Cell, Stretch};
-use super::model::{OneRequest, is_turn};
+use super::model::OneRequest;
 use super::shell::{
     Figure, Here, ROOT, bar, basis, brief, figures, large, maybe, name, page, request_href, scroll,
     session_href,
@@ -11,7 +11,7 @@ use deadweight_present::harmless::short;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::number::{NONE, bytes, count, estimated, share, thousands};
 use deadweight_present::time::{span, stamp};
-use deadweight_store::{Exchange, Footprint, Origin, Segment, ToolLine};
+use deadweight_store::{Asked, Exchange, Footprint, Origin, Segment, ToolLine};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(crate) fn render(model: &OneRequest) -> String {
         @match &one.footprint {
             Some(footprint) => { (anatomy(one, footprint)) (slices(footprint)) },
             None => div class="empty" {
-                @if is_turn(one) { p { "It was not measured: " (short(one.unmeasured.as_deref().unwrap_or("the reason was not recorded"))) ". It passed all the same." } }
+                @if one.asked == Asked::Generate { p { "It was not measured: " (short(one.unmeasured.as_deref().unwrap_or("the reason was not recorded"))) ". It passed all the same." } }
                 @else { p { "It is no prompt: there is nothing to weigh." } }
             },
         }

@@ -1,13 +1,13 @@
 //! The servers, and the agents' own tools: what each weighs, and what to do about it.
 
-use super::model::{DeadWeight, OWN_ENTRY, Server, Servers};
+use super::model::{DeadWeight, Server, Servers};
 use super::query::{Query, address};
 use super::shell::{Here, ROOT, bar, basis, command, here_with, name, page, ranges, scroll, when};
 use super::words;
 use deadweight_present::harmless::short;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::number::{NONE, count, estimated, share, signed, thousands};
-use deadweight_store::{Listing, Origin};
+use deadweight_store::{Listing, OWN_ENTRY, Origin};
 use maud::{Markup, html};
 
 pub(crate) fn render(model: &Servers, query: &Query) -> String {

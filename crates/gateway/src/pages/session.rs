@@ -26,6 +26,7 @@ pub(crate) fn render(model: &OneSession, query: &Query) -> String {
             @if let Some(agent) = last.and_then(|one| one.agent.as_deref()) { (name(agent)) " with " }
             @if let Some(of) = last.and_then(|one| one.model.as_deref()) { (name(of)) ", " }
             (count(sums.turns, "turn", "turns"))
+            @if sums.failed > 0 { ", " (count(sums.failed, "request", "requests")) " not answered" }
             @if let (Some(first), Some(last)) = (sums.first_ms, sums.last_ms) {
                 " over " (span(last.saturating_sub(first))) ", the last " (when(last, model.now_ms)) " (" (stamp(last)) ")"
             } "."
@@ -179,8 +180,8 @@ fn drawn(model: &OneSession) -> Markup {
                         ("lost", "prefix lost"), ("failed", "failed"), ("edited", "edited")]))
                 }
             }
-            @if model.sums.turns > model.turns.len() as u64 {
-                p class="dim" { "The last " (thousands(model.turns.len() as u64)) " of " (thousands(model.sums.turns)) " turns." }
+            @if model.sums.exchanges > model.turns.len() as u64 {
+                p class="dim" { "The last " (thousands(model.turns.len() as u64)) " of " (thousands(model.sums.exchanges)) " requests." }
             }
         }
     }

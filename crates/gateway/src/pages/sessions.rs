@@ -6,7 +6,7 @@ use super::shell::{
     Here, basis, brief, filters, head, here_with, maybe, name, page, pager, ranges, scroll, session_href,
     when,
 };
-use deadweight_present::harmless::short;
+use deadweight_present::harmless::{harmless, short};
 use deadweight_present::money::estimated_usd;
 use deadweight_present::number::{NONE, count, estimated, share, thousands};
 use deadweight_store::{Group, Session};
@@ -51,15 +51,15 @@ pub(crate) fn choices(query: &Query, fields: &[(&str, &str, &Vec<Group>)]) -> Ma
     html! {
         form class="choices" method="get" {
             @for own in kept {
-                @if let Some(value) = query.get(own).filter(|_| fields.iter().all(|field| field.0 != own)) { input type="hidden" name=(own) value=(value); }
+                @if let Some(value) = query.get(own).filter(|value| can_be_sent(value) && fields.iter().all(|field| field.0 != own)) { input type="hidden" name=(own) value=(value); }
             }
             @for (own, words, groups) in fields {
                 label {
                     span { (words) }
                     select name=(own) {
                         option value="" { "all" }
-                        @for of in groups.iter().filter_map(|group| group.of.as_deref()) {
-                            option value=(of) selected[query.get(own) == Some(of)] { (deadweight_present::harmless::short(of)) }
+                        @for of in groups.iter().filter_map(|group| group.of.as_deref()).filter(|of| can_be_sent(of)) {
+                            option value=(of) selected[query.get(own) == Some(of)] { (short(of)) }
                         }
                     }
                 }
@@ -67,6 +67,12 @@ pub(crate) fn choices(query: &Query, fields: &[(&str, &str, &Vec<Group>)]) -> Ma
             button type="submit" { "Show" }
         }
     }
+}
+
+/// Whether a text can be the value of a field. One with characters that act would be shown as something else than what is
+/// sent, and would not come back as it went: nobody names an agent or a model so, and links lead to it all the same.
+fn can_be_sent(text: &str) -> bool {
+    harmless(text) == text
 }
 
 /// A table of sessions; `order`: the order that holds, where it can be changed.

@@ -2,7 +2,8 @@
 
 use super::model::{Basis, Range};
 use super::query::{Query, address, encode};
-use deadweight_present::harmless::{harmless, short};
+use deadweight_present::harmless::{harmless, harmless_lines, short};
+pub(crate) use deadweight_present::html::name;
 use deadweight_present::number::{NONE, thousands};
 use deadweight_present::time::{ago, iso, stamp};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -171,11 +172,6 @@ pub(crate) fn scroll(label: &str, table: &Markup) -> Markup {
     html! { div class="scroll" tabindex="0" role="region" aria-label=(label) { (table) } }
 }
 
-/// A name from outside.
-pub(crate) fn name(text: &str) -> Markup {
-    html! { bdi { code { @if text.is_empty() { "(no name)" } @else { (short(text)) } } } }
-}
-
 /// The beginning of a long name, the rest at hand.
 pub(crate) fn brief(text: &str, characters: usize) -> Markup {
     let shown: String = text.chars().take(characters).collect();
@@ -270,10 +266,6 @@ pub(crate) fn told(sentence: &str) -> Markup {
 /// A command or a setting to copy.
 pub(crate) fn command(text: &str) -> Markup {
     html! { pre class="command" tabindex="0" { code { (harmless_lines(text)) } } }
-}
-
-fn harmless_lines(text: &str) -> String {
-    deadweight_present::harmless::harmless_lines(text)
 }
 
 /// A bar of `part` of `whole`, drawn without a style of its own.

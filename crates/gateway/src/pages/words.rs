@@ -1,32 +1,11 @@
 //! What things are called, and what can be done about them.
 
 use super::model::DeadWeight;
+use crate::advice::{LeftOut, leave_out};
 use deadweight_present::number::{count, thousands};
+use deadweight_present::quote;
+pub(crate) use deadweight_present::words::{class, standing};
 use deadweight_store::{Exchange, Origin};
-
-/// What a class of the cache watch is called.
-pub(crate) fn class(word: &str) -> String {
-    match word {
-        "first" => "first turn",
-        "joined" => "joined in the middle",
-        "append" => "appended",
-        "retry" => "sent again",
-        "partial" => "a part only",
-        "model" => "model changed",
-        "tool_set" => "tools changed",
-        "tool_order" => "tools reordered",
-        "system" => "system changed",
-        "settings" => "settings changed",
-        "compaction" => "client compacted",
-        "history" => "history altered",
-        "branch" => "branched off",
-        "ttl_lapse" => "cache lapsed",
-        "lookback" => "too far to look back",
-        "unmarked" => "no breakpoint set",
-        other => return other.replace('_', " "),
-    }
-    .to_owned()
-}
 
 /// What can be done about turns of a class; nothing where that is as it should be.
 pub(crate) fn class_advice(word: &str) -> Option<&'static str> {
@@ -87,9 +66,12 @@ pub(crate) fn dead(dead: &DeadWeight) -> String {
 
 /// What to do about it: a sentence, and the command or setting.
 pub(crate) fn remedy(dead: &DeadWeight) -> (String, Option<String>) {
-    let server = word(&dead.whose);
+    let server = quote::shell(&dead.whose);
     match dead.origin {
-        Origin::Builtin => built_in(&dead.whose, &dead.tools),
+        Origin::Builtin => match leave_out(&dead.whose, dead.tools.iter().map(String::as_str)) {
+            Some(LeftOut { how, text }) => (format!("Those you never want can be left out {how}:"), Some(text)),
+            None => ("See whether the agent's settings can leave out those you never want.".to_owned(), None),
+        },
         _ if dead.proxied => (
             "It is behind the proxy and listed in full all the same: it is pinned, or small. Which it is:".to_owned(),
             Some("deadweight mcp --explain --config .mcp.json".to_owned()),
@@ -103,65 +85,11 @@ pub(crate) fn remedy(dead: &DeadWeight) -> (String, Option<String>) {
     }
 }
 
-/// How an agent is told to leave out tools of its own. The facts are those of November 2026, from the agents' own
-/// documentation of their settings.
-fn built_in(agent: &str, tools: &[String]) -> (String, Option<String>) {
-    let quoted = || tools.iter().map(|tool| format!("\"{tool}\"")).collect::<Vec<_>>().join(", ");
-    let comma = tools.join(",");
-    match agent {
-        "claude-code" => (
-            "Those you never want can be left out of every request:".to_owned(),
-            Some(format!("claude --disallowedTools \"{comma}\"")),
-        ),
-        "gemini-cli" | "qwen-code" => (
-            "Those you never want can be left out, in its settings.json:".to_owned(),
-            Some(format!("\"tools\": {{ \"exclude\": [{}] }}", quoted())),
-        ),
-        "opencode" => (
-            "Those you never want can be left out, in opencode.json:".to_owned(),
-            Some(format!(
-                "\"tools\": {{ {} }}",
-                tools.iter().map(|tool| format!("\"{tool}\": false")).collect::<Vec<_>>().join(", ")
-            )),
-        ),
-        _ => ("See whether the agent's settings can leave out those you never want.".to_owned(), None),
-    }
-}
-
-/// A word that a shell takes as one.
-fn word(text: &str) -> String {
-    let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./@".contains(c));
-    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
 /// Whose a tool is.
 pub(crate) fn origin(origin: Origin, server: &str) -> String {
     match origin {
         Origin::Builtin => "built-in".to_owned(),
         Origin::Mcp => server.to_owned(),
         Origin::Unknown => "unknown".to_owned(),
-    }
-}
-
-/// What a piece of standing text is.
-pub(crate) fn standing(kind: &str) -> String {
-    match kind {
-        "memory_file" => "memory files".to_owned(),
-        "tool_names" => "names of deferred tools".to_owned(),
-        "reminder" => "reminders".to_owned(),
-        other => other.replace('_', " "),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_is_one_word_of_a_command() {
-        assert_eq!(word("github"), "github");
-        assert_eq!(word("my server; rm -rf"), "'my server; rm -rf'");
-        assert_eq!(word("it's"), "'it'\\''s'");
-        assert_eq!(word(""), "''");
     }
 }

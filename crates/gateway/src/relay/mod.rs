@@ -212,8 +212,8 @@ impl Gateway {
 }
 
 impl Handle {
-    /// What was counted.
-    pub fn counted(&self) -> &Counted {
+    /// What was counted. It may be kept without the gateway.
+    pub fn counted(&self) -> &Arc<Counted> {
         &self.relay.desk.counted
     }
 
