@@ -76,6 +76,27 @@ pub(crate) struct Global {
     help: Option<bool>,
 }
 
+/// What commands understand that weigh no targets.
+#[derive(Debug, Args)]
+pub(crate) struct Brief {
+    /// Run as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", help_heading = "General")]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Tell nothing but warnings and errors on stderr; with `run`, no report at the end either
+    #[arg(short, long, help_heading = "General")]
+    pub(crate) quiet: bool,
+
+    /// Colours
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, help_heading = "General")]
+    #[arg(long_help = "Colours. `auto` means on a terminal, unless NO_COLOR is set")]
+    pub(crate) color: Color,
+
+    /// Print help; --help tells more than -h
+    #[arg(short, long, action = ArgAction::Help, help_heading = "General")]
+    help: Option<bool>,
+}
+
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {

@@ -2,6 +2,7 @@
 //! below; here are only targets, rendering and exit codes.
 
 mod args;
+mod ask;
 mod commands;
 mod exit;
 mod render;

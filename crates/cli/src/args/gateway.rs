@@ -1,6 +1,6 @@
 //! What can be written behind `deadweight gateway`.
 
-use super::Global;
+use super::Brief;
 use crate::settings::Key;
 use crate::settings::gateway::{parse_listen, upstream};
 use crate::settings::proxy::Flags;
@@ -75,7 +75,7 @@ pub(crate) struct Gateway {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: Brief,
 }
 
 /// The forms of the log.
@@ -97,7 +97,7 @@ impl Gateway {
         flags.tell(Key::Otlp, self.otlp.clone());
         flags.tell(Key::GatewayToken, self.token.clone());
         flags.tell(Key::HoldKeys, self.hold_keys.then(|| "1".to_owned()));
-        flags.tell(Key::GatewayLedger, self.ledger.clone());
+        flags.tell(Key::Ledger, self.ledger.clone());
         flags.tell(Key::Retention, self.retention.map(|days| days.to_string()));
         let list = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
         flags.tell(Key::AllowHost, list(&self.allow_host));

@@ -1,6 +1,6 @@
 //! `deadweight ledger`, as it is called.
 
-use super::Global;
+use super::Brief;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -39,7 +39,7 @@ pub(crate) struct Common {
     pub(crate) ledger: Option<String>,
 
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: Brief,
 }
 
 /// Prints the ledger's file
@@ -106,9 +106,9 @@ pub(crate) struct LedgerExport {
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct LedgerPrune {
-    /// Keep the last DAYS days
-    #[arg(long, value_name = "DAYS", default_value_t = 90, help_heading = "Ledger")]
-    pub(crate) retention: u32,
+    /// Keep the last DAYS days [default: the setting of the gateway, else 90]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Ledger")]
+    pub(crate) retention: Option<u32>,
 
     /// Print JSON (`deadweight/ledger-prune/1`)
     #[arg(long, help_heading = "Report")]

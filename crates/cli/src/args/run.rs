@@ -1,6 +1,6 @@
 //! What can be written behind `deadweight run`.
 
-use super::Global;
+use super::Brief;
 use crate::settings::Key;
 use crate::settings::proxy::Flags;
 use clap::{Args, ValueEnum};
@@ -43,7 +43,7 @@ pub(crate) struct Run {
     pub(crate) ledger: Option<String>,
 
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: Brief,
 }
 
 /// The agents whose settings are known.
@@ -94,8 +94,8 @@ is put before their command. Servers that are switched off, not approved, or may
 agent holds, are left as they are; --bare-servers leaves all of them. `deadweight mcp --own` is added:
 the model can ask how full its context is.
 
-The terminal, signals and the exit code are the agent's. What was carried is told on standard error when
-it has ended. If the gateway cannot be started, that is one line, and the agent starts without it.
+The terminal, signals and the exit code are the agent's. Where the dashboard is is told on standard error
+before it starts, what was carried when it has ended; -q tells neither. If the gateway cannot be started, that is one line, and the agent starts without it.
 
 Examples:
   deadweight run -- claude

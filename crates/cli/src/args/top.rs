@@ -1,6 +1,6 @@
 //! What can be written behind `deadweight top`.
 
-use super::{Global, parse_seconds};
+use super::{Brief, parse_seconds};
 use clap::Args;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 )]
 #[command(override_usage = "deadweight top [OPTIONS]")]
 pub(crate) struct Top {
-    /// Where the gateway is [default: DEADWEIGHT_GATEWAY, else http://127.0.0.1:8787]
+    /// Where the gateway is [default: DEADWEIGHT_GATEWAY, else http://127.0.0.1:8787]; `run` says its own when it starts
     #[arg(long, value_name = "URL", help_heading = "Gateway")]
     pub(crate) url: Option<String>,
 
@@ -25,5 +25,5 @@ pub(crate) struct Top {
     pub(crate) once: bool,
 
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: Brief,
 }

@@ -9,6 +9,7 @@ use crate::commands::ledger::Session;
 use crate::settings::Screen;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::time::{span, stamp};
+use deadweight_present::words::class;
 use deadweight_store::{CacheWatch, Exchange, Footprint, Observed, Origin, Sums, ToolLine};
 
 /// The longest name of a request that stands in a table.
@@ -190,23 +191,6 @@ fn observed(usage: &Observed) -> String {
     )
 }
 
-/// What the class of a turn is called.
-pub(crate) fn class(word: &str) -> String {
-    match word {
-        "first" => "first turn".to_owned(),
-        "append" => "appended".to_owned(),
-        "tool_set" => "tools changed".to_owned(),
-        "tool_order" => "tools reordered".to_owned(),
-        "system" => "system changed".to_owned(),
-        "history" => "history altered".to_owned(),
-        "model" => "model changed".to_owned(),
-        "ttl_lapse" => "cache lapsed".to_owned(),
-        "compaction" => "client compacted".to_owned(),
-        "joined" => "joined in the middle".to_owned(),
-        other => other.replace('_', " "),
-    }
-}
-
 fn watched(cache: &CacheWatch) -> String {
     let mut out = format!("cache: {}", class(&cache.class));
     if !cache.also.is_empty() {
@@ -320,13 +304,14 @@ pub(crate) fn session(session: &Session, screen: Screen) -> String {
     let sums = &session.sums;
     let mut out = line(&headline(&session.key, sums), screen);
     out += &line(&cached(session), screen);
-    let unchanged = sums.turns.saturating_sub(sums.changed);
-    out += &line(&format!("bodies unchanged: {} of {}", thousands(unchanged), thousands(sums.turns)), screen);
+    let unchanged = sums.exchanges.saturating_sub(sums.changed);
+    let all = thousands(sums.exchanges);
+    out += &line(&format!("bodies unchanged: {} of {all}", thousands(unchanged)), screen);
     out.push('\n');
     out += &turns(session).draw(2, screen.columns, screen.terminal);
-    let hidden = sums.turns.saturating_sub(session.turns.len() as u64);
+    let hidden = sums.exchanges.saturating_sub(session.turns.len() as u64);
     if hidden > 0 {
-        let text = format!("{} before these (--top 0 shows all)", count(hidden, "turn", "turns"));
+        let text = format!("{} before these (--top 0 shows all)", count(hidden, "request", "requests"));
         out += &format!("{}\n", paint(line(&text, screen).trim_end(), DIM));
     }
     out
@@ -334,6 +319,9 @@ pub(crate) fn session(session: &Session, screen: Screen) -> String {
 
 fn headline(key: &str, sums: &Sums) -> String {
     let mut parts = vec![paint(&named(key), STRONG), count(sums.turns, "turn", "turns")];
+    if sums.failed > 0 {
+        parts.push(paint(&format!("{} not answered", thousands(sums.failed)), NEEDS_YOU));
+    }
     match (sums.prompt, sums.equivalent_tokens) {
         (Some(prompt), Some(equivalent)) => parts.push(format!(
             "{} tok in (billed as ≈ {} full-price equivalents)",

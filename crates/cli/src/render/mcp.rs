@@ -12,6 +12,7 @@ use crate::settings::Screen;
 use crate::settings::proxy::Proxy;
 use deadweight_footprint::catalogue::{Change, Saving};
 use deadweight_mcp::surface::{Access, Choice, Client, ToolDecision};
+use deadweight_present::time::{date, minute};
 use deadweight_store::{Listing, Totals, Usage};
 use std::collections::BTreeMap;
 
@@ -397,9 +398,9 @@ fn calls(totals: &Totals) -> String {
     }
     parts.push(count(totals.sessions, "session", "sessions"));
     if let (Some(first), Some(last)) = (totals.first_ms, totals.last_ms) {
-        parts.push(match day(first) == day(last) {
+        parts.push(match date(first) == date(last) {
             true => format!("last {} UTC", minute(last)),
-            false => format!("since {}, last {} UTC", day(first), minute(last)),
+            false => format!("since {}, last {} UTC", date(first), minute(last)),
         });
     }
     parts.join(" · ")
@@ -440,48 +441,4 @@ fn table(usage: &[Usage]) -> Table {
         ]);
     }
     table
-}
-
-/// A day in UTC: `2026-11-30`.
-fn day(ms: u64) -> String {
-    let (year, month, day) = civil(ms / 86_400_000);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// A minute in UTC: `2026-11-30 21:40`.
-fn minute(ms: u64) -> String {
-    let minutes = ms / 60_000;
-    format!("{} {:02}:{:02}", day(ms), minutes / 60 % 24, minutes % 60)
-}
-
-/// Year, month and day of a day counted from 1970-01-01: years are counted from a 1st of March, so that the leap day is
-/// the last of them.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, day)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        for (ms, expected) in [
-            (0, "1970-01-01 00:00"),
-            (951_782_400_000, "2000-02-29 00:00"),
-            (951_868_799_999, "2000-02-29 23:59"),
-            (951_868_800_000, "2000-03-01 00:00"),
-            (1_796_075_940_000, "2026-11-30 21:59"),
-            (4_107_542_400_000, "2100-03-01 00:00"),
-        ] {
-            assert_eq!(minute(ms), expected);
-        }
-    }
 }

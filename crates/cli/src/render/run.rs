@@ -1,16 +1,18 @@
 //! What `deadweight run` says: what a run carried, or what would be set for one.
 
-use super::harmless::{cut_middle, harmless, short};
-use super::ledger::class;
+use super::harmless::{harmless, short};
 use super::number::{NONE, count, estimated, share, signed, thousands};
 use super::style::{DIM, HOLDS, NEEDS_YOU, STRONG, paint};
 use super::table::wrap;
 use super::words;
 use crate::settings::Screen;
+use deadweight_gateway::advice::{is_client_stub, is_working_tool, leave_out};
 use deadweight_gateway::tally::{Floor, Loss, Part, Report, Totals, Weight};
 use deadweight_present::money::estimated_usd;
+use deadweight_present::quote;
 use deadweight_present::time::span;
-use deadweight_store::Origin;
+use deadweight_present::words::class;
+use deadweight_store::{OWN_ENTRY, Origin};
 use std::fmt::Write as _;
 
 /// How many parts of the floor are named.
@@ -27,17 +29,27 @@ const NAME: usize = 8;
 /// What is told at the end.
 pub(crate) struct Told<'a> {
     pub(crate) report: &'a Report,
-    /// The configured servers, and whether they stand behind the proxy.
-    pub(crate) servers: &'a [(String, bool)],
+    /// The configured servers, and what became of each.
+    pub(crate) servers: &'a [Server],
     pub(crate) agent: &'a str,
     pub(crate) ledger: bool,
+}
+
+/// A configured server.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) label: String,
+    /// Why it does not stand behind the proxy; none where it does.
+    pub(crate) left: Option<&'static str>,
+    /// Whether it listed its tools in this run, as far as that is known.
+    pub(crate) listed: Option<bool>,
 }
 
 /// What was carried.
 pub(crate) fn text(told: &Told<'_>, screen: Screen) -> String {
     let report = told.report;
     let columns = screen.columns.unwrap_or(80).clamp(40, 160);
-    let rule = "─".repeat(columns.saturating_sub(17).min(61));
+    let rule = "─".repeat(columns.saturating_sub(17));
     let mut out = format!("  {}\n", paint(&format!("── deadweight {rule}"), DIM));
     let mut line = |text: String| out.push_str(&wrap(&text, 2, 4, columns));
     if report.totals.requests == 0 {
@@ -45,12 +57,14 @@ pub(crate) fn text(told: &Told<'_>, screen: Screen) -> String {
             "nothing came through the gateway: the agent asked nobody, or another address",
             NEEDS_YOU,
         ));
+        servers(told).into_iter().for_each(&mut line);
         return out;
     }
     line(headline(report));
     report.floor.iter().for_each(|floor| line(floor_line(floor)));
     line(cache(report));
     dead_weight(told).into_iter().for_each(&mut line);
+    servers(told).into_iter().for_each(&mut line);
     if !report.levers.is_empty() {
         line(levers(report));
     }
@@ -190,7 +204,7 @@ fn dead_weight(told: &Told<'_>) -> Vec<String> {
     let report = told.report;
     let uncalled =
         |weight: &&Weight| weight.calls == 0 && weight.weighted_tokens > 0 && weight.turns >= FEW_TURNS;
-    let ours = |weight: &&Weight| weight.server.as_deref() != Some("deadweight");
+    let ours = |weight: &&Weight| weight.server.as_deref() != Some(OWN_ENTRY);
     let mut out: Vec<String> = report
         .servers
         .iter()
@@ -199,7 +213,7 @@ fn dead_weight(told: &Told<'_>) -> Vec<String> {
         .take(UNCALLED)
         .map(|weight| {
             let server = weight.server.as_deref().unwrap_or_default();
-            let behind = told.servers.iter().any(|(label, behind)| label == server && *behind);
+            let behind = told.servers.iter().any(|one| one.label == server && one.left.is_none());
             let todo = match behind {
                 true => {
                     "switch it off where it is not used; its schemas are left out already, where that saves"
@@ -207,34 +221,77 @@ fn dead_weight(told: &Told<'_>) -> Vec<String> {
                 }
                 false => format!(
                     "`deadweight mcp --name {} --` before its command leaves its schemas out",
-                    named(server)
+                    named(&quote::shell(server))
                 ),
             };
-            format!("{} → {todo}", carried(&named(server), weight))
+            // As the floor above has it.
+            let parts = report.floor.iter().flat_map(|floor| &floor.parts);
+            let tokens =
+                parts.filter(|part| part.server.as_deref() == Some(server)).map(|part| part.tokens).next();
+            let weight = Weight { tokens: tokens.unwrap_or(weight.tokens), ..weight.clone() };
+            format!("{} → {todo}", carried(&named(server), &weight))
         })
         .collect();
+    out.extend(own_tools(told, report.tools.iter().filter(uncalled)));
+    out
+}
+
+/// The agent's own tools that were never called, and how those are left out that it can do without.
+fn own_tools<'r>(told: &Told<'_>, uncalled: impl Iterator<Item = &'r Weight>) -> Option<String> {
+    let name = |tool: &&'r Weight| tool.tool.as_deref().unwrap_or_default();
     let own: Vec<&Weight> =
-        report.tools.iter().filter(uncalled).filter(|tool| tool.origin == Origin::Builtin).collect();
-    if let [first, ..] = own.as_slice() {
-        let tokens: u64 = own.iter().map(|tool| tool.tokens).sum();
-        let names: Vec<String> = own
+        uncalled.filter(|tool| tool.origin == Origin::Builtin && !is_client_stub(name(tool))).collect();
+    if own.is_empty() {
+        return None;
+    }
+    let tokens: u64 = own.iter().map(|tool| tool.tokens).sum();
+    let shown: Vec<String> = own
+        .iter()
+        .take(UNCALLED)
+        .map(|tool| format!("{} {}", named(name(tool)), thousands(tool.tokens)))
+        .collect();
+    let more = own.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(" · {more} more") } else { String::new() };
+    // What it works with is no proposal, however rarely one session needs it.
+    let first = own.iter().map(name).find(|name| !is_working_tool(name));
+    let todo = first.and_then(|name| leave_out(told.agent, [name]));
+    let todo = todo.map_or_else(String::new, |left| format!(" → {} {} leaves one out", left.text, left.how));
+    Some(format!(
+        "dead weight: {} never called, {} tok a turn: {}{more}{todo}",
+        count(own.len() as u64, "built-in tool", "built-in tools"),
+        estimated(tokens),
+        shown.join(" · ")
+    ))
+}
+
+/// Servers that do not stand behind the proxy, and those that never came up.
+fn servers(told: &Told<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut reasons: Vec<&str> = Vec::new();
+    for why in told.servers.iter().filter_map(|server| server.left) {
+        if !reasons.contains(&why) {
+            reasons.push(why);
+        }
+    }
+    for why in reasons {
+        let names: Vec<String> = told
+            .servers
             .iter()
-            .take(UNCALLED)
-            .map(|tool| {
-                format!("{} {}", named(tool.tool.as_deref().unwrap_or_default()), thousands(tool.tokens))
-            })
+            .filter(|server| server.left == Some(why))
+            .map(|server| paint(&named(&server.label), NEEDS_YOU))
             .collect();
-        let more = own.len().saturating_sub(names.len());
-        let more = if more > 0 { format!(" · {more} more") } else { String::new() };
-        let todo = match (told.agent, first.tool.as_deref()) {
-            ("claude-code", Some(name)) => format!(" → --disallowedTools {} takes one out", named(name)),
-            _ => String::new(),
-        };
+        out.push(format!("not behind the proxy: {} — {why}", names.join(", ")));
+    }
+    let silent: Vec<String> = told
+        .servers
+        .iter()
+        .filter(|server| server.left.is_none() && server.listed == Some(false))
+        .map(|server| paint(&named(&server.label), NEEDS_YOU))
+        .collect();
+    if !silent.is_empty() {
         out.push(format!(
-            "dead weight: {} never called, {} tok a turn: {}{more}{todo}",
-            count(own.len() as u64, "built-in tool", "built-in tools"),
-            estimated(tokens),
-            names.join(" · ")
+            "never listed a tool: {} — not asked, or not started (`deadweight footprint --config FILE` says which)",
+            silent.join(", ")
         ));
     }
     out
@@ -288,10 +345,18 @@ fn receipts(told: &Told<'_>) -> String {
     format!("bodies unchanged: {same} · {more}")
 }
 
+/// Entries that stand for what the client has not loaded are counted like any other, and are nobody's to leave out.
+fn stubs(report: &Report) -> Option<String> {
+    let stub =
+        report.tools.iter().filter_map(|tool| tool.tool.as_deref()).find(|name| is_client_stub(name))?;
+    Some(format!("{stub} is no tool: the client puts it in the place of those it has not loaded"))
+}
+
 fn basis(report: &Report, estimator: &str) -> String {
     let prices =
         report.price_date.as_deref().map_or_else(String::new, |date| format!(", prices of {}", named(date)));
-    format!("basis: ≈ is estimator {}{prices}; the provider counted what has no ≈", named(estimator))
+    let stubs = stubs(report).map_or_else(String::new, |stubs| format!(" · {stubs}"));
+    format!("basis: ≈ is estimator {}{prices}; the provider counted what has no ≈{stubs}", named(estimator))
 }
 
 /// What would be set.
@@ -299,41 +364,40 @@ pub(crate) struct Dry {
     pub(crate) agent: &'static str,
     pub(crate) words: Vec<String>,
     pub(crate) set: Vec<(String, String)>,
-    pub(crate) files: Vec<(String, u64)>,
+    /// The files, and their text without its keys.
+    pub(crate) files: Vec<(String, String)>,
     pub(crate) upstreams: Vec<(String, String)>,
     pub(crate) servers: Vec<(String, String)>,
+    /// Where it is recorded, and for how long.
+    pub(crate) ledger: String,
     pub(crate) notes: Vec<String>,
 }
 
-/// What would be set, for a person.
-pub(crate) fn dry(plan: &Dry, screen: Screen) -> String {
-    let columns = screen.columns.unwrap_or(usize::MAX);
+/// What would be set, for a person: all of it, to be copied, so that nothing is cut.
+pub(crate) fn dry(plan: &Dry) -> String {
     let mut out = format!("  {}: nothing is started\n", paint(plan.agent, STRONG));
     let mut part = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             let _ = write!(out, "\n  {}\n", paint(title, DIM));
             for line in lines {
-                let line = harmless(&line);
-                let _ = writeln!(out, "    {}", cut_middle(&line, columns.saturating_sub(4).max(40)));
+                let _ = writeln!(out, "    {}", harmless(&line));
             }
         }
     };
-    let quoted = |word: &String| match word
-        .chars()
-        .all(|c| c.is_ascii_graphic() && !"'\"\\$`!*?#&|;<>(){}[]~".contains(c))
-        && !word.is_empty()
-    {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    part("command", vec![plan.words.iter().map(quoted).collect::<Vec<_>>().join(" ")]);
-    part("environment", plan.set.iter().map(|(name, value)| format!("{name}={value}")).collect());
+    part("command", vec![plan.words.iter().map(|word| quote::shell(word)).collect::<Vec<_>>().join(" ")]);
+    part(
+        "environment",
+        plan.set.iter().map(|(name, value)| format!("{name}={}", quote::shell(value))).collect(),
+    );
     part("upstreams", plan.upstreams.iter().map(|(at, to)| format!("{at} is {to}")).collect());
     part("MCP servers", plan.servers.iter().map(|(label, what)| format!("{label}: {what}")).collect());
-    part(
-        "files, for as long as it runs",
-        plan.files.iter().map(|(path, length)| format!("{path} ({length} B)")).collect(),
-    );
-    part("not seen", plan.notes.clone());
+    for (path, text) in &plan.files {
+        part(
+            &format!("{}, for as long as it runs", harmless(path)),
+            text.lines().map(str::to_owned).collect(),
+        );
+    }
+    part("ledger", vec![plan.ledger.clone()]);
+    part("to know", plan.notes.clone());
     out
 }

@@ -7,6 +7,7 @@ use deadweight_footprint::advice::{Advice, AdviceKind, Rule};
 use deadweight_footprint::catalogue::{AnomalyKind, CatalogueFootprint};
 use deadweight_footprint::origin::Origin;
 use deadweight_footprint::{Basis, Price};
+pub(crate) use deadweight_present::words::standing;
 use std::collections::BTreeMap;
 
 /// `≈ 763 tok`.
@@ -179,18 +180,6 @@ pub(crate) fn origin(origin: &Origin) -> String {
         Origin::Builtin => "built-in".to_owned(),
         Origin::Mcp { server } => server.clone(),
         Origin::Unknown => "unknown".to_owned(),
-    }
-}
-
-/// What a piece of standing text is.
-pub(crate) fn standing(kind: &str) -> String {
-    match kind {
-        "memory_file" => "memory files".to_owned(),
-        "tool_names" => "names of deferred tools".to_owned(),
-        "skills" => "skills".to_owned(),
-        "environment" => "environment".to_owned(),
-        "reminder" => "reminders".to_owned(),
-        other => other.replace('_', " "),
     }
 }
 

@@ -2,6 +2,7 @@
 //! that does not start takes a person's tools away.
 
 use super::known::{InProject, KNOWN, Key, Table};
+use super::prices;
 use super::proxy::{Raw, Source, Told, Warning};
 use std::io::Read;
 use std::ops::Range;
@@ -116,10 +117,13 @@ impl Reader<'_> {
             match (key, item.as_table_like()) {
                 ("mcp", Some(table)) => self.table(Table::Mcp, key, table),
                 ("gateway", Some(table)) => self.table(Table::Gateway, key, table),
+                // Read where money is counted.
+                (prices::TABLE, _) if self.owner == Owner::User => {}
+                (prices::TABLE, _) => self.refuse(key, span),
                 ("mcp" | "gateway", None) => {
                     self.warn(format!("`{key}` is no table"), span, format!("write [{key}]"));
                 }
-                _ => self.unknown(key, span, &["mcp", "gateway"], ""),
+                _ => self.unknown(key, span, &["mcp", "gateway", prices::TABLE], ""),
             }
         }
     }
@@ -177,8 +181,8 @@ impl Reader<'_> {
         let user = "~/.config/deadweight/deadweight.toml";
         self.warn(
             format!(
-                "`{name}` is not taken from a project's file, which may name no commands, servers, keys or places to \
-                 write to"
+                "`{name}` is not taken from a project's file, which may name no commands, servers, keys, prices or \
+                 places to write to"
             ),
             span,
             format!("set it in {user}, in the environment or as a flag"),

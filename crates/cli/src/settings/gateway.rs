@@ -1,9 +1,8 @@
 //! The settings of the gateway, from all the places where they can be written.
 
 use super::known::Key;
-use super::proxy::{
-    Env, Flags, Merge, Raw, Warning, in_data, ledger, number, switch, text, token, unreadable,
-};
+use super::ledger;
+use super::proxy::{Env, Flags, Merge, Raw, Warning, number, switch, text, token, unreadable};
 use crate::exit;
 use deadweight_gateway::Provider;
 use deadweight_gateway::relay::{Config, Secret, Target};
@@ -14,9 +13,6 @@ use std::time::Duration;
 
 /// Where the gateway listens when nobody says otherwise.
 pub(crate) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
-
-/// How many days the ledger keeps what it records.
-const RETENTION: u64 = 90;
 
 /// The variables that hold keys, in the order in which they are asked.
 const KEYS: [(Provider, &str); 4] = [
@@ -30,6 +26,8 @@ const KEYS: [(Provider, &str); 4] = [
 #[derive(Debug)]
 pub(crate) struct Gateway {
     pub(crate) config: Config,
+    /// How many characters the token has, where there is one.
+    pub(crate) token: Option<usize>,
     pub(crate) drain: Duration,
     pub(crate) ledger: Place,
     /// How long the ledger keeps what it records; none for ever.
@@ -48,7 +46,9 @@ impl Gateway {
         let listen = merge.first(Key::Listen, |raw, _| address(raw)).unwrap_or(LISTEN);
         let mut config = Config::new(listen);
         upstreams(&mut merge, &mut config);
-        config.token = merge.first(Key::GatewayToken, |raw, _| token(raw).map(Secret::new));
+        let said = merge.first(Key::GatewayToken, |raw, _| token(raw).map(str::to_owned));
+        let token = said.as_deref().map(|token| token.chars().count());
+        config.token = said.map(Secret::new);
         config.hosts = merge.first(Key::AllowHost, |raw, _| names(raw)).unwrap_or_default();
         config.origins = merge.first(Key::AllowOrigin, |raw, _| names(raw)).unwrap_or_default();
         let holds = merge.first(Key::HoldKeys, |raw, _| switch(raw)).unwrap_or(false);
@@ -63,13 +63,12 @@ impl Gateway {
         let drain = merge
             .first(Key::Drain, |raw, _| number(raw))
             .map_or(Duration::from_secs(30), Duration::from_secs);
-        let ledger = merge.first(Key::GatewayLedger, ledger).unwrap_or_else(|| in_data(env));
-        let days = merge.first(Key::Retention, |raw, _| number(raw)).unwrap_or(RETENTION);
-        let retention = (days > 0).then(|| Duration::from_secs(days.saturating_mul(86_400)));
+        let ledger = ledger::place(&mut merge, env);
+        let retention = ledger::days(&mut merge).map(ledger::of_days);
         let otlp =
             merge.first(Key::Otlp, |raw, _| text(raw).map(str::to_owned)).filter(|url| !url.is_empty());
         let no_key = holds && config.keys.is_empty();
-        Self { config, drain, ledger, retention, otlp, no_key, warnings: merge.warnings }
+        Self { config, token, drain, ledger, retention, otlp, no_key, warnings: merge.warnings }
     }
 
     /// Tells a person what is not as they may think.

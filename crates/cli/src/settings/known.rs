@@ -25,7 +25,6 @@ pub(crate) enum Key {
     AllowOrigin,
     Drain,
     Otlp,
-    GatewayLedger,
     Retention,
 }
 
@@ -308,15 +307,16 @@ pub(super) const KNOWN: [Known; 23] = [
         meaning: "whom metrics and spans are told, over OTLP; nobody else is told anything",
     },
     Known {
-        key: Key::GatewayLedger,
+        key: Key::Ledger,
         table: Table::Gateway,
         name: "ledger",
         flag: Some("--ledger"),
         variable: Some("DEADWEIGHT_LEDGER"),
-        in_project: InProject::Nothing,
+        in_project: InProject::Off,
         takes: "a SQLite file, or `off`",
         default: "deadweight/ledger.sqlite in the user's data folder",
-        meaning: "where requests are recorded: sizes, hashes, names, times, usage and money, no text of a prompt",
+        meaning: "where requests are recorded: sizes, hashes, names, times, usage and money, no text of a prompt; the same \
+                  setting as `ledger` in `[mcp]`",
     },
     Known {
         key: Key::Retention,
@@ -327,7 +327,7 @@ pub(super) const KNOWN: [Known; 23] = [
         in_project: InProject::Nothing,
         takes: "a number of days, or 0 for ever",
         default: "90",
-        meaning: "how long the ledger keeps what it records",
+        meaning: "how long `gateway` and `run` keep what the ledger has; older lines go when they start, and once an hour",
     },
 ];
 
@@ -342,7 +342,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 23] = [
+    const ALL: [Key; 22] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -364,7 +364,6 @@ mod tests {
         Key::AllowOrigin,
         Key::Drain,
         Key::Otlp,
-        Key::GatewayLedger,
         Key::Retention,
     ];
 

@@ -1,5 +1,5 @@
 //! What is set outside of the arguments: variables of the environment that every command reads, and the settings of the
-//! proxy ([`proxy`]) and of the gateway ([`gateway`]), listed in [`known`].
+//! proxy ([`proxy`]), of the gateway ([`gateway`]) and of the ledger ([`ledger`]), listed in [`known`].
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -11,6 +11,7 @@
 //!
 //! | `DEADWEIGHT_…` | settings of the proxy |
 //! | `DEADWEIGHT_CLIENT_SECRET` | `mcp login`: the secret of a client that was registered by hand |
+//! | `DEADWEIGHT_GATEWAY` | `top`, `mcp --own`: where a running gateway is; `run` sets it for its agent |
 //! | `DEADWEIGHT_SERVING` | set for servers by the proxy: the configs that are being served |
 //! | `ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, `GEMINI_API_KEY` | `gateway --hold-keys`: the keys that are held |
 //! | `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` | `gateway`: the proxy between the gateway and its providers |
@@ -22,7 +23,10 @@
 mod file;
 pub(crate) mod gateway;
 mod known;
+pub(crate) mod ledger;
+pub(crate) mod prices;
 pub(crate) mod proxy;
+pub(crate) mod token;
 
 pub(crate) use known::Key;
 

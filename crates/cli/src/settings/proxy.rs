@@ -5,7 +5,7 @@ use super::known::{KNOWN, Key};
 use crate::exit;
 use deadweight_mcp::Text;
 use deadweight_mcp::surface::{Choice, Optimistic, PinSource, Pins, SCHEMA_BUDGET, Trust};
-use deadweight_store::{Place, default_file};
+use deadweight_store::Place;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,13 @@ impl Merge {
             let from = Source::Flag(key.known().flag.unwrap_or_default());
             told.push(Told { key: *key, raw: Raw::Text(value.clone()), from });
         }
+        // A setting may stand in two tables; its variable is one.
+        let mut asked = Vec::new();
         for known in &KNOWN {
+            if asked.contains(&known.key) {
+                continue;
+            }
+            asked.push(known.key);
             if let Some(variable) = known.variable
                 && let Some(value) = env(variable)
             {
@@ -169,7 +175,7 @@ impl Merge {
         let reveal_on_load = self.first(Key::RevealOnLoad, |raw, _| switch(raw));
         let trust = self.first(Key::Trust, |raw, _| Trust::parse(text(raw)?));
         let lock = self.first(Key::Lock, |raw, from| path(text(raw)?, from));
-        let ledger = self.first(Key::Ledger, ledger);
+        let ledger = super::ledger::place(&mut self, env);
         let model = self.first(Key::Model, |raw, from| path(text(raw)?, from));
         let token = self.first(Key::Token, |raw, _| token(raw).map(Text::secret));
         let config = self.first(Key::Config, |raw, from| path(text(raw)?, from));
@@ -183,7 +189,7 @@ impl Merge {
             reveal_on_load: reveal_on_load.unwrap_or(false),
             trust: trust.unwrap_or_default(),
             lock,
-            ledger: ledger.unwrap_or_else(|| in_data(env)),
+            ledger,
             model,
             token,
             config,
@@ -233,19 +239,6 @@ impl Merge {
         }
         pins
     }
-}
-
-/// Where the ledger is.
-pub(super) fn ledger(raw: &Raw, from: &Source) -> Option<Place> {
-    match Place::read(text(raw)?).ok()? {
-        Place::File(file) => Some(Place::File(beside(&file, from))),
-        place => Some(place),
-    }
-}
-
-/// Where the ledger is when nobody says so.
-pub(super) fn in_data(env: Env<'_>) -> Place {
-    default_file(env).map_or(Place::Off, Place::File)
 }
 
 /// A token as it can be sent in a header.
@@ -323,7 +316,7 @@ fn path(text: &str, from: &Source) -> Option<PathBuf> {
 }
 
 /// A path that a file names lies beside that file.
-fn beside(path: &Path, from: &Source) -> PathBuf {
+pub(super) fn beside(path: &Path, from: &Source) -> PathBuf {
     match from {
         Source::File { file, .. } => file.parent().unwrap_or(Path::new("")).join(path),
         _ => path.to_owned(),

@@ -8,4 +8,4 @@ pub(crate) mod memory;
 pub(crate) mod place;
 pub(crate) mod recognise;
 pub(crate) mod words;
-mod wrapped;
+pub(crate) mod wrapped;

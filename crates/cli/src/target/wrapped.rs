@@ -59,7 +59,7 @@ pub(super) fn behind(spec: &ServerSpec) -> Option<Behind> {
 }
 
 /// Whether a program is this one, by its name or its place.
-fn is_own(program: &str) -> bool {
+pub(crate) fn is_own(program: &str) -> bool {
     let path = Path::new(program);
     path.file_stem().is_some_and(|name| name == "deadweight")
         || std::env::current_exe().is_ok_and(|own| path.is_absolute() && own == path)

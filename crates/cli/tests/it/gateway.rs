@@ -107,6 +107,7 @@ fn what_would_let_others_in_does_not_start() {
     assert_run!(sandbox.run(&["gateway", "--listen", "0", "--hold-keys"]));
     let with_key = Sandbox::new().env("ANTHROPIC_API_KEY", "sk-ant-secret");
     assert_run!(with_key.run(&["gateway", "--listen", "0", "--hold-keys"]));
+    assert_run!(sandbox.run(&["gateway", "--listen", "0.0.0.0:0", "--token", "hunter22"]));
     assert_run!(sandbox.run(&["gateway", "--upstream", "anthropic=http://api.example.com"]));
     assert_run!(sandbox.run(&["gateway", "--upstream", "antropic=https://api.example.com"]));
 }

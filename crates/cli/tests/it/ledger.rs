@@ -269,3 +269,32 @@ fn what_is_old_is_thrown_away() {
     let run = sandbox.run(&["ledger", "vacuum", "--json"]);
     assert!(run.starts_with("exit: 0\n") && run.contains("deadweight/ledger-vacuum/1"), "{run}");
 }
+
+#[test]
+fn what_is_kept_is_said_by_the_settings() {
+    let keeps = |setting: &str| {
+        let sandbox = recorded()
+            .file(".config/deadweight/deadweight.toml", format!("[gateway]\nretention = {setting}\n"));
+        let recorder = Recorder::start(sandbox.path().join(LEDGER), |error| panic!("{error}"));
+        recorder.exchange(Exchange { id: "0d".repeat(16), at_ms: 1_000, ..turn(1) });
+        assert!(recorder.flush(Duration::from_secs(60)));
+        sandbox
+    };
+    // Kept for ever is kept, whatever the default of the command would be; nobody throws away everything by a 0.
+    let for_ever = keeps("0");
+    assert_run!(for_ever.run(&["ledger", "prune"]));
+    assert_run!(for_ever.run(&["ledger", "prune", "--retention", "0"]));
+    assert_run!(for_ever.run(&["ledger", "prune", "--retention", "400"]));
+    assert_run!(keeps("7").run(&["ledger", "prune"]));
+}
+
+#[test]
+fn a_project_may_switch_recording_off_and_nothing_else() {
+    for table in ["mcp", "gateway"] {
+        let say = |value: &str| {
+            Sandbox::new().file("deadweight.toml", format!("[{table}]\nledger = \"{value}\"\n"))
+        };
+        assert_run!(say("off").run(&["ledger", "path"]));
+        assert_run!(say("theirs.sqlite").run(&["ledger", "path"]));
+    }
+}

@@ -21,3 +21,4 @@ mod recorded_lists;
 mod requests;
 mod run;
 mod servers;
+mod top;

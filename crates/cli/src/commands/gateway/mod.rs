@@ -1,6 +1,5 @@
 //! `deadweight gateway`: the reverse proxy between agents and their providers.
 
-mod count;
 mod log;
 mod reload;
 
@@ -18,10 +17,10 @@ use deadweight_gateway::own::Answers;
 use deadweight_gateway::relay::{Config, ConfigError, Gateway, OnNote, Parts, StartError};
 use deadweight_gateway::watching::{Watch, Watching};
 use deadweight_mcp::config::process_env;
-use deadweight_price::Book;
 use log::Log;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -39,6 +38,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
     let settings = Settings::resolve(&args.flags(), &process_env, &directory);
     settings.warn();
     settings.config.check().map_err(|error| start_trouble(StartError::Config(error)))?;
+    if let Some(characters) = settings.token {
+        let listens = settings.config.listen.iter().map(|listen| listen.address);
+        settings::token::check(characters, listens)?;
+    }
     if settings.no_key {
         return Err(Trouble::usage("keys are to be held, and there is none")
             .attempt("set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY where the gateway runs"));
@@ -91,8 +94,8 @@ async fn serve(
     let gateway = Gateway::bind(settings.config, parts).map_err(start_trouble)?;
     let addresses = gateway.addresses();
     tell(args, &config, &addresses)?;
-    watching.metrics.open(0);
-    let counting = tokio::spawn(count::count(Arc::clone(&watching), gateway.handle()));
+    let counted = Arc::clone(gateway.handle().counted());
+    watching.ask_of_open(move || counted.open.load(Ordering::Relaxed));
     let reloading = tokio::spawn(reload::watch(args.flags(), gateway.handle(), config, Arc::clone(&log)));
     let mut again = Stop::new().map_err(system("signals cannot be caught"))?;
     let over = async move {
@@ -106,7 +109,6 @@ async fn serve(
     };
     gateway.serve(over, settings.drain, now).await;
     reloading.abort();
-    counting.abort();
     Ok(watching)
 }
 
@@ -115,7 +117,7 @@ fn watch(settings: &Settings, otlp: Option<Arc<Otlp>>) -> Watch {
     let told = otlp.map(|otlp| -> Observer { Box::new(move |exchange| otlp.observe(exchange)) });
     Watch {
         estimator: Box::new(deadweight_estimate::calibrated()),
-        book: Book::new(),
+        book: settings::prices::book(&process_env),
         place: settings.ledger.clone(),
         retention: settings.retention,
         origins: Origins::new(),

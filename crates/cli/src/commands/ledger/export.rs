@@ -1,10 +1,10 @@
 //! `deadweight ledger export`.
 
-use super::{none, now_ms, trouble, wait};
+use super::{none, trouble, wait};
 use crate::args::{FormArg, LedgerExport, TableArg};
 use crate::exit::{self, Exit, Trouble};
 use crate::render::number::count;
-use deadweight_store::{Export, ExportError, Form, Ledger, Table, Which};
+use deadweight_store::{Export, ExportError, Form, Ledger, Table, Which, now_ms};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -9,14 +9,14 @@ use crate::args::{Ledger, LedgerCommand, LedgerCommon, LedgerPath, LedgerPrune, 
 use crate::exit::{self, Exit, Trouble};
 use crate::render::json;
 use crate::render::number::{bytes, count};
-use crate::settings::proxy::{Flags, Proxy};
+use crate::settings::ledger::Ledger as Setting;
+use crate::settings::proxy::Flags;
 use crate::settings::{self, Key};
 use crate::target::gather;
 use deadweight_mcp::config::process_env;
-use deadweight_store::{Error, Place, prune, vacuum};
+use deadweight_store::{Error, Place, now_ms, prune, vacuum};
 use serde_json::json;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
 /// Runs the command.
 pub(crate) fn run(args: &Ledger) -> Result<Exit, Trouble> {
@@ -29,18 +29,23 @@ pub(crate) fn run(args: &Ledger) -> Result<Exit, Trouble> {
     };
     settings::set_colors(common.global.color);
     gather::enter(common.global.directory.as_deref())?;
-    let file = file(common)?;
+    let setting = setting(common)?;
+    let Place::File(file) = setting.place.clone() else {
+        return Err(
+            Trouble::unmeasured("there is no ledger: recording is off").attempt("name one: --ledger FILE")
+        );
+    };
     match &args.command {
         LedgerCommand::Path(args) => path(args, &file),
         LedgerCommand::Show(args) => show::run(args, &file),
         LedgerCommand::Export(args) => export::run(args, &file),
-        LedgerCommand::Prune(args) => pruned(args, &file),
+        LedgerCommand::Prune(args) => pruned(args, &file, setting.days),
         LedgerCommand::Vacuum(args) => vacuumed(args, &file),
     }
 }
 
-/// The ledger that is meant.
-fn file(common: &LedgerCommon) -> Result<PathBuf, Trouble> {
+/// What is set of the ledger that is meant.
+fn setting(common: &LedgerCommon) -> Result<Setting, Trouble> {
     // What is thrown away here must not be another one's, because the one that was named could not be read.
     if let Some(Err(why)) = common.ledger.as_deref().map(Place::read) {
         return Err(Trouble::usage(format!("--ledger: {why}")).attempt("name a SQLite file: --ledger FILE"));
@@ -48,15 +53,9 @@ fn file(common: &LedgerCommon) -> Result<PathBuf, Trouble> {
     let directory = std::env::current_dir().unwrap_or_default();
     let mut flags = Flags::default();
     flags.tell(Key::Ledger, common.ledger.clone());
-    let settings = Proxy::resolve(&flags, &process_env, &directory);
-    settings.warn();
-    match settings.ledger {
-        Place::File(file) => Ok(file),
-        Place::Off => {
-            Err(Trouble::unmeasured("there is no ledger: recording is off")
-                .attempt("name one: --ledger FILE"))
-        }
-    }
+    let setting = Setting::resolve(&flags, &process_env, &directory);
+    setting.warn();
+    Ok(setting)
 }
 
 fn path(args: &LedgerPath, file: &Path) -> Result<Exit, Trouble> {
@@ -75,19 +74,27 @@ fn path(args: &LedgerPath, file: &Path) -> Result<Exit, Trouble> {
     Ok(Exit::Done)
 }
 
-fn pruned(args: &LedgerPrune, file: &Path) -> Result<Exit, Trouble> {
-    let before = now_ms().saturating_sub(u64::from(args.retention).saturating_mul(86_400_000));
+fn pruned(args: &LedgerPrune, file: &Path, set: Option<u64>) -> Result<Exit, Trouble> {
+    let Some(days) = args.retention.map(u64::from).or(set) else {
+        return Err(Trouble::refused(
+            "the setting `retention` keeps the ledger for ever: nothing is thrown away",
+        )
+        .at("ledger", file.display().to_string())
+        .attempt("say how many days are kept: --retention DAYS"));
+    };
+    let before = now_ms().saturating_sub(days.saturating_mul(86_400_000));
     let pruned = wait(prune(file, before))?.map_err(trouble)?.ok_or_else(|| none(file))?;
     if args.json {
         let report = json!({
             "schema": "deadweight/ledger-prune/1",
             "ledger": file.display().to_string(),
+            "retention_days": days,
             "before_ms": before,
             "thrown_away": pruned,
         });
         exit::print(&json::text(&report, false))?;
     } else {
-        let days = count(u64::from(args.retention), "day", "days");
+        let days = count(days, "day", "days");
         let what = format!(
             "{} and {} older than {days} thrown away",
             count(pruned.exchanges, "request", "requests"),
@@ -130,11 +137,6 @@ fn trouble(error: Error) -> Trouble {
     Trouble::unmeasured(error.to_string())
         .at("ledger", error.file.display().to_string())
         .attempt(error.remedy())
-}
-
-fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn wait<T>(future: impl Future<Output = T>) -> Result<T, Trouble> {

@@ -5,10 +5,10 @@ use crate::exit;
 use deadweight_footprint::catalogue::Saving;
 use deadweight_mcp::surface::{Decision, Surface};
 use deadweight_mcp::{Called, Doing, Outcome};
-use deadweight_store::{self as store, Kind, Listing, Names, Place, Recorder, Shown};
+use deadweight_store::{self as store, Kind, Listing, Names, Place, Recorder, Shown, now_ms};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How long calls are gathered before the ledger's thread is woken for them: woken at every call, it would take its time on
 /// the way of each.
@@ -198,9 +198,4 @@ fn row(surface: &Surface, entry: &str, saving: &Saving) -> Listing {
         load_tokens: saving.load.tokens.get(),
         break_even: saving.break_even,
     }
-}
-
-fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }

@@ -217,6 +217,9 @@ async fn carry(serve: Serve, args: &Mcp, proxy: &Proxy) -> Result<(), Trouble> {
         };
     };
     let idle = Duration::from_secs(u64::from(args.idle) * 60);
+    if let Some(token) = &proxy.token {
+        crate::settings::token::check(token.reveal().chars().count(), std::iter::once(address))?;
+    }
     let http = HttpSettings { token: proxy.token.clone(), idle, ..HttpSettings::at(address) };
     let quiet = args.global.quiet;
     let on_ready = |address| {

@@ -2,13 +2,14 @@
 
 use crate::args::{Global, Servers, Targets};
 use crate::exit::{self, Trouble};
-use crate::settings::proxy::Proxy;
+use crate::settings::proxy::{Env, Proxy};
 use crate::target::gather::{self, Call};
 use crate::target::load::Failed;
 use bytes::Bytes;
 use deadweight_lock::Lock;
-use deadweight_mcp::config;
+use deadweight_mcp::config::{self, process_env};
 use deadweight_mcp::surface::{Client, Input, Kept, ServerTools, Settings, Surface, ToolState};
+use deadweight_profiles::TOOL_SEARCH;
 use std::path::Path;
 use std::time::Duration;
 
@@ -135,9 +136,16 @@ pub(super) fn of_surface(proxy: &Proxy, entry: Option<&str>) -> Settings {
         optimistic: proxy.optimistic,
         max_result: proxy.max_result,
         reveal: proxy.reveal_on_load,
+        awake: awake(&process_env),
         trust: proxy.trust,
         entry: entry.map_or(default.entry, str::to_owned),
     }
+}
+
+/// The agent whose own tool search is switched off in this environment.
+fn awake(env: Env<'_>) -> Option<&'static str> {
+    let (agent, name, off) = TOOL_SEARCH.value;
+    env(name).is_some_and(|value| off.contains(&value.to_ascii_lowercase().as_str())).then_some(agent)
 }
 
 /// The lock that counts: the one that was named, else the project's, where there is one. A lock that is there and cannot

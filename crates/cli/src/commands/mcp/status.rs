@@ -6,10 +6,9 @@ use crate::render::{json, mcp as render};
 use crate::settings::proxy::{Flags, Proxy};
 use crate::settings::{Key, Screen};
 use deadweight_mcp::config::process_env;
-use deadweight_store::{Error, Filter, Ledger, Listing, Place, Totals, Usage};
+use deadweight_store::{Error, Filter, Ledger, Listing, Place, Totals, Usage, now_ms};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What the ledger says.
 #[derive(Debug)]
@@ -36,10 +35,7 @@ pub(super) fn run(args: &McpStatus) -> Result<Exit, Trouble> {
     flags.tell(Key::Ledger, args.ledger.clone());
     let proxy = Proxy::resolve(&flags, &process_env, &directory);
     proxy.warn();
-    let since_ms = args.days.map(|days| {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(now.as_millis()).unwrap_or(u64::MAX).saturating_sub(u64::from(days) * 86_400_000)
-    });
+    let since_ms = args.days.map(|days| now_ms().saturating_sub(u64::from(days) * 86_400_000));
     let (ledger, recorded) = match proxy.ledger {
         Place::Off => (None, None),
         Place::File(file) => {

@@ -5,10 +5,12 @@ use crate::exit::Trouble;
 use crate::target::file::system;
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use std::ffi::OsString;
+use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
-use tokio::signal::unix::{SignalKind, signal};
+use std::task::Poll;
+use tokio::signal::unix::{Signal as Caught, SignalKind, signal};
 
 /// An exit code for an agent that is not there, as shells have it.
 const NOT_FOUND: i32 = 127;
@@ -58,31 +60,59 @@ fn run(words: &[OsString], set: &[(String, String)]) -> i32 {
     }
 }
 
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    quit: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hangup: tokio::signal::unix::Signal,
-}
+/// What is handed on: all that would end this process if nobody caught it, where a process sends it to another; and the
+/// size of the terminal. What stops and continues acts on both by itself, as keys of the terminal do.
+const HANDED_ON: &[Signal] = &[
+    Signal::INT,
+    Signal::QUIT,
+    Signal::TERM,
+    Signal::HUP,
+    Signal::USR1,
+    Signal::USR2,
+    Signal::ALARM,
+    Signal::VTALARM,
+    Signal::PROF,
+    Signal::IO,
+    Signal::WINCH,
+    #[cfg(target_os = "linux")]
+    Signal::POWER,
+];
+
+/// Signals that the terminal sends to all of its group itself.
+const OF_TERMINAL: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::WINCH];
+
+/// The signals that are caught.
+struct Signals(Vec<(Signal, Caught)>);
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            quit: signal(SignalKind::quit())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
+        let ignored = ignored();
+        let caught = HANDED_ON.iter().filter(|caught| ignored & (1 << (caught.as_raw() - 1)) == 0);
+        caught
+            .map(|&caught| Ok((caught, signal(SignalKind::from_raw(caught.as_raw()))?)))
+            .collect::<std::io::Result<_>>()
+            .map(Self)
     }
 
     async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.interrupt.recv() => Signal::INT,
-            _ = self.quit.recv() => Signal::QUIT,
-            _ = self.terminate.recv() => Signal::TERM,
-            _ = self.hangup.recv() => Signal::HUP,
-        }
+        poll_fn(|context| {
+            for (signal, caught) in &mut self.0 {
+                if caught.poll_recv(context).is_ready() {
+                    return Poll::Ready(*signal);
+                }
+            }
+            Poll::Pending
+        })
+        .await
     }
+}
+
+/// The signals that this process was started to ignore, as under `nohup`: a bit each. The agent ignores them too, as long
+/// as nobody catches them here.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// Waits for the agent, and hands on to it what is sent to this process.
@@ -94,8 +124,8 @@ async fn wait(mut child: Child, mut signals: Signals) -> std::io::Result<ExitSta
             done = &mut waiting => return done.map_err(std::io::Error::other)?,
             signal = signals.next() => signal,
         };
-        // A key of the terminal has signalled the agent already; twice is another thing to it than once.
-        let of_terminal = (signal == Signal::INT || signal == Signal::QUIT) && in_foreground();
+        // The terminal has signalled the agent already; twice is another thing to it than once.
+        let of_terminal = OF_TERMINAL.contains(&signal) && in_foreground();
         if let Some(pid) = pid.filter(|_| !of_terminal) {
             let _ = kill_process(pid, signal);
         }

@@ -6,6 +6,7 @@ use super::around::{Around, is_on, json, json_text, merge};
 use super::plan::{Became, Plan};
 use super::servers::{OWN, Remote, own, wrapped};
 use deadweight_gateway::Provider;
+use deadweight_profiles::TOOL_SEARCH;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,8 @@ const NO_SESSION: [&str; 22] = [
     "migrate-installer",
     "remote-control",
 ];
+/// Why a project's server is left out.
+const UNAPPROVED: &str = "it is not approved for this project";
 /// Flags that begin no session.
 const NO_SESSION_FLAGS: [&str; 4] = ["-h", "--help", "-v", "--version"];
 /// Settings by which an organisation says which servers may run, by their command or address.
@@ -52,6 +55,10 @@ struct Line {
     strict: bool,
     /// Whether a session begins.
     session: bool,
+    /// Whether nobody can be asked anything.
+    print: bool,
+    /// Whether the project's own settings count.
+    project: bool,
     /// The words without `--settings` and `--mcp-config`.
     rest: Vec<std::ffi::OsString>,
 }
@@ -59,7 +66,7 @@ struct Line {
 impl Line {
     /// Reads the words behind the agent's own.
     fn read(words: &[std::ffi::OsString]) -> Self {
-        let mut line = Self { session: true, ..Self::default() };
+        let mut line = Self { session: true, project: true, ..Self::default() };
         if words.first().and_then(|word| word.to_str()).is_some_and(|word| NO_SESSION.contains(&word)) {
             line.session = false;
         }
@@ -91,11 +98,19 @@ impl Line {
                     continue;
                 }
                 "--strict-mcp-config" | "--bare" => line.strict = true,
+                "-p" | "--print" => line.print = true,
+                "--setting-sources" => {
+                    let sources = words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
+                    line.project = has_project(sources);
+                }
                 _ if NO_SESSION_FLAGS.contains(&text) => line.session = false,
                 _ => {
                     if let Some(value) = text.strip_prefix("--settings=") {
                         line.settings = Some(value.to_owned());
                         continue;
+                    }
+                    if let Some(value) = text.strip_prefix("--setting-sources=") {
+                        line.project = has_project(value);
                     }
                     if let Some(value) = text.strip_prefix("--mcp-config=") {
                         line.configs.push(value.to_owned());
@@ -107,6 +122,11 @@ impl Line {
         }
         line
     }
+}
+
+/// Whether the project's settings are among those that are read.
+fn has_project(sources: &str) -> bool {
+    sources.split(',').any(|source| source.trim() == "project")
 }
 
 /// The settings that hold, weakest first.
@@ -271,6 +291,19 @@ fn address(around: &Around<'_>, plan: &mut Plan, settings: &Settings, over: &mut
     {
         plan.set("ENABLE_TOOL_SEARCH", "true");
     }
+    // Its servers may not be handed its environment.
+    let (_, name, off) = TOOL_SEARCH.value;
+    let said = variable(name);
+    if let Some(value) = said.clone().or_else(|| (!is_providers).then(|| "false".to_owned()))
+        && off.contains(&value.to_ascii_lowercase().as_str())
+    {
+        if around.wraps && said.is_some() {
+            plan.notes.push(format!(
+                "Claude Code's own tool search is off ({name}={value}): the proxy leaves its servers' schemas out instead"
+            ));
+        }
+        plan.for_servers.push((name, value));
+    }
 }
 
 /// The config with the servers of this run.
@@ -294,7 +327,7 @@ fn servers(around: &Around<'_>, plan: &mut Plan, line: &Line, settings: &Setting
     let mut remote = Remote::at(&around.folder.join("remote.json"));
     let mut all = Map::new();
     if !line.strict {
-        for (label, entry) in configured(around, plan, settings) {
+        for (label, entry) in configured(around, plan, line, settings) {
             if !said.contains_key(&label)
                 && let Some(entry) = wrapped(around, plan, &label, &entry, &mut remote)
             {
@@ -325,7 +358,10 @@ fn local(mut entry: Value) -> Value {
 
 /// The servers that would run without us, by name: those of the user, of the project where they were approved, and those of
 /// the user for this project, in this order.
-fn configured(around: &Around<'_>, plan: &mut Plan, settings: &Settings) -> Map<String, Value> {
+///
+/// Where nobody can be asked (`-p`), Claude Code starts a project's servers that were neither approved nor rejected, as long
+/// as the project's settings count at all.
+fn configured(around: &Around<'_>, plan: &mut Plan, line: &Line, settings: &Settings) -> Map<String, Value> {
     let file = match around.set("CLAUDE_CONFIG_DIR") {
         Some(folder) => Some(Path::new(&folder).join(".claude.json")),
         None => around.home(".claude.json"),
@@ -363,12 +399,13 @@ fn configured(around: &Around<'_>, plan: &mut Plan, settings: &Settings) -> Map<
     let mut all = servers(&own);
     for folder in around.project().iter().rev() {
         for (label, entry) in json(&folder.join(".mcp.json")).map(|file| servers(&file)).unwrap_or_default() {
-            if approves(&label) && !rejects(&label) {
+            if !rejects(&label) && (approves(&label) || (line.print && line.project)) {
                 all.insert(label, entry);
             } else {
                 // Another one of this name must not take its place either.
                 all.shift_remove(&label);
-                plan.became(&label, Became::Left("it is not approved for this project"));
+                let why = if rejects(&label) { "it is rejected for this project" } else { UNAPPROVED };
+                plan.became(&label, Became::Left(why));
             }
         }
     }

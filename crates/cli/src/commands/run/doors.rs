@@ -5,7 +5,7 @@ use deadweight_gateway::relay::{Target, TargetError};
 use std::net::SocketAddr;
 
 /// What stands for the port of a door until it is open: no real host has such a name.
-const HOST: &str = "deadweight-door.invalid";
+pub(super) const HOST: &str = "deadweight-door.invalid";
 
 /// The doors of a run: each is a port of the gateway, with one upstream a provider. A second one is there only where the
 /// agent knows two addresses of the same kind of provider.

@@ -1,6 +1,7 @@
 //! The gateway of a run: on threads of this process, for as long as the agent runs.
 
 use super::doors::Doors;
+use crate::settings::ledger::Ledger;
 use deadweight_footprint::origin::Origins;
 use deadweight_gateway::Provider;
 use deadweight_gateway::clock;
@@ -9,9 +10,10 @@ use deadweight_gateway::own::Answers;
 use deadweight_gateway::relay::{Config, Gateway, Level, OnNote, Own, Parts, Target};
 use deadweight_gateway::tally::Tally;
 use deadweight_gateway::watching::{Watch, Watching};
-use deadweight_price::Book;
-use deadweight_store::{Error, Place};
+use deadweight_mcp::config::process_env;
+use deadweight_store::Error;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -23,8 +25,6 @@ const WAITING: u64 = 256 << 20;
 const DRAIN: Duration = Duration::from_secs(2);
 /// How long the last of it may take to be measured and written.
 const LAST: Duration = Duration::from_secs(5);
-/// How long lines of the ledger are kept.
-const RETENTION: Duration = Duration::from_secs(90 * 86_400);
 /// How many notes are kept for the end: the terminal is the agent's until then.
 const NOTES: usize = 20;
 
@@ -48,7 +48,7 @@ pub(super) struct Running {
 /// # Errors
 ///
 /// When it cannot be: why, in a sentence.
-pub(super) fn start(doors: &Doors, place: Place, servers: &[String]) -> Result<Running, String> {
+pub(super) fn start(doors: &Doors, ledger: &Ledger, servers: &[String]) -> Result<Running, String> {
     let system = |error: std::io::Error| crate::target::file::system(&error);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -64,9 +64,9 @@ pub(super) fn start(doors: &Doors, place: Place, servers: &[String]) -> Result<R
         events,
         Watch {
             estimator: Box::new(deadweight_estimate::calibrated()),
-            book: Book::new(),
-            place,
-            retention: Some(RETENTION),
+            book: crate::settings::prices::book(&process_env),
+            place: ledger.place.clone(),
+            retention: ledger.retention(),
             origins: servers.iter().fold(Origins::new(), |origins, label| origins.with_server(label, None)),
             observers: vec![Box::new(move |exchange| lock(&counting).observe(exchange))],
             clock: clock::system(),
@@ -103,6 +103,8 @@ pub(super) fn start(doors: &Doors, place: Place, servers: &[String]) -> Result<R
     }
     drop(sink);
     drop(_within);
+    let counted: Vec<_> = gateways.iter().map(|gateway| Arc::clone(gateway.handle().counted())).collect();
+    watching.ask_of_open(move || counted.iter().map(|one| one.open.load(Ordering::Relaxed)).sum());
     let addresses = gateways.iter().flat_map(Gateway::addresses).collect();
     let (stop, stopped) = watch::channel(false);
     let serving = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || {

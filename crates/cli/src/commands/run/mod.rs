@@ -18,15 +18,16 @@ mod tests;
 use crate::args::{AgentArg, Run};
 use crate::exit::{self, Exit, Trouble};
 use crate::render::json;
+use crate::render::number::count;
 use crate::render::run::{self as render, Told};
-use crate::settings::proxy::Proxy;
+use crate::settings::ledger::Ledger;
 use crate::settings::{self, Screen};
 use crate::target::file::system;
 use crate::target::gather;
 use around::Around;
 use deadweight_mcp::config::process_env;
 use deadweight_store::Place;
-use doors::{Doors, foreseen, opened};
+use doors::{Doors, HOST, foreseen, opened};
 use plan::{Became, Plan};
 use serde_json::json;
 use std::fs::{DirBuilder, OpenOptions};
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
     settings::set_colors(args.global.color);
     gather::enter(args.global.directory.as_deref())?;
     let directory = std::env::current_dir().unwrap_or_default();
-    let settings = Proxy::resolve(&args.flags(), &process_env, &directory);
+    let settings = Ledger::resolve(&args.flags(), &process_env, &directory);
     settings.warn();
     if let Some(file) = &args.json {
         may_be_written(file)?;
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
         own: &own,
         folder: &folder,
         root: Path::new("/"),
-        ledger: Some(match &settings.ledger {
+        ledger: Some(match &settings.place {
             Place::Off => "off".to_owned(),
             Place::File(file) => {
                 std::path::absolute(file).unwrap_or_else(|_| file.clone()).display().to_string()
@@ -68,12 +69,12 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
     };
     let plan = planned(args, &around);
     if args.dry_run {
-        exit::print_told(&foreseen(&render::dry(&dry(&plan), Screen::of_stdout())))?;
+        exit::print_told(&foreseen(&render::dry(&dry(&plan, &settings))))?;
         return Ok(Exit::Done);
     }
     let begun = (SystemTime::now(), Instant::now());
     let servers: Vec<String> = plan.servers.iter().map(|(label, _)| label.clone()).collect();
-    let running = gateway::start(&plan.doors, settings.ledger.clone(), &servers).and_then(|running| {
+    let running = gateway::start(&plan.doors, &settings, &servers).and_then(|running| {
         let plan = open(&plan, &running.addresses);
         match write(&folder, &plan) {
             Ok(()) => Ok((running, plan)),
@@ -91,27 +92,29 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
         }
     };
     if !args.global.quiet {
+        if let Some(address) = running.addresses.first() {
+            exit::note(&format!(
+                "what passes is shown at http://{address}/deadweight/ (in a terminal: deadweight top --url http://{address})"
+            ));
+        }
         plan.notes.iter().for_each(|text| exit::note(text));
     }
     let code = child::run_planned(&plan);
     let ended = running.end();
     let _ = std::fs::remove_dir_all(&folder);
+    let servers = became(&plan, &settings.place, begun.0);
     let told = Told {
         report: &ended.report,
-        servers: &plan
-            .servers
-            .iter()
-            .map(|(label, became)| (label.clone(), !matches!(became, Became::Left(_))))
-            .collect::<Vec<_>>(),
+        servers: &servers,
         agent: agent::name(plan.agent),
-        ledger: !matches!(settings.ledger, Place::Off),
+        ledger: !matches!(settings.place, Place::Off),
     };
     if !args.global.quiet {
         let _ = anstream::stderr().write_all(render::text(&told, Screen::of_stderr()).as_bytes());
         ended.notes.iter().for_each(|text| exit::warn(text));
     }
     if let Some(file) = &args.json {
-        let report = report(&plan, &ended.report, &settings.ledger, code, begun);
+        let report = report(&plan, &servers, &ended.report, &settings.place, code, begun);
         if let Err(error) = std::fs::write(file, json::text(&report, false)) {
             exit::warn(&format!("{} could not be written: {}", file.display(), system(&error)));
         }
@@ -164,6 +167,7 @@ fn open(plan: &Plan, addresses: &[SocketAddr]) -> Plan {
         set: plan.set.iter().map(|(name, value)| (name.clone(), opened(value, addresses))).collect(),
         files: plan.files.iter().map(|(path, text)| (path.clone(), opened(text, addresses))).collect(),
         doors: Doors::default(),
+        for_servers: Vec::new(),
         servers: plan.servers.clone(),
         notes: plan.notes.clone(),
     }
@@ -203,7 +207,7 @@ fn may_be_written(file: &Path) -> Result<(), Trouble> {
     })
 }
 
-fn dry(plan: &Plan) -> render::Dry {
+fn dry(plan: &Plan, settings: &Ledger) -> render::Dry {
     let upstreams = plan.doors.all().iter().enumerate().flat_map(|(number, door)| {
         door.iter().map(move |(provider, target)| {
             (format!("{}/{provider}", Doors::address(number)), target.shown().to_owned())
@@ -212,12 +216,19 @@ fn dry(plan: &Plan) -> render::Dry {
     render::Dry {
         agent: agent::name(plan.agent),
         words: plan.words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        set: plan.set.clone(),
+        set: plan.set.iter().map(|(name, value)| (name.clone(), shown(value, false))).collect(),
         files: plan
             .files
             .iter()
-            .map(|(path, text)| (path.display().to_string(), text.len() as u64))
+            .map(|(path, text)| (path.display().to_string(), shown(text, true)))
             .collect(),
+        ledger: match (&settings.place, settings.days) {
+            (Place::Off, _) => "off: nothing is recorded".to_owned(),
+            (Place::File(file), None) => format!("{}, kept for ever", file.display()),
+            (Place::File(file), Some(days)) => {
+                format!("{}, kept for {}", file.display(), count(days, "day", "days"))
+            }
+        },
         upstreams: upstreams.collect(),
         servers: plan
             .servers
@@ -226,6 +237,71 @@ fn dry(plan: &Plan) -> render::Dry {
             .collect(),
         notes: plan.notes.clone(),
     }
+}
+
+/// A text of the plan for a person: what is JSON without its keys and logins.
+fn shown(text: &str, pretty: bool) -> String {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(mut value) if value.is_object() => {
+            without_keys(&mut value, false);
+            if pretty { format!("{value:#}") } else { value.to_string() }
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Takes out what may be a key: the values of headers and variables that are not ours, and queries of addresses.
+fn without_keys(value: &mut serde_json::Value, within: bool) {
+    use serde_json::Value;
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let holds =
+                    matches!(name.as_str(), "headers" | "env" | "environment" | "requestInit" | "oauth");
+                let ours =
+                    name.starts_with("DEADWEIGHT_") || name == deadweight_profiles::TOOL_SEARCH.value.1;
+                without_keys(value, holds || (within && !ours));
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| without_keys(value, within)),
+        Value::String(text) if within && !text.contains(HOST) => *text = "…".to_owned(),
+        Value::String(text) if text.contains("://") => {
+            if let Some((before, _)) = text.split_once('?') {
+                *text = format!("{before}?…");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What became of the servers, and, where there is a ledger, whether they listed their tools since `begun`.
+fn became(plan: &Plan, place: &Place, begun: SystemTime) -> Vec<render::Server> {
+    let since = begun.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let listed = match place {
+        Place::Off => None,
+        Place::File(file) => listed(file, since),
+    };
+    let server = |(label, became): &(String, Became)| render::Server {
+        label: label.clone(),
+        left: if let Became::Left(why) = became { Some(*why) } else { None },
+        listed: match became {
+            // What an entry of the user's own serves is not known by this name.
+            Became::Wrapped => listed.as_ref().map(|listed| listed.contains(label)),
+            _ => None,
+        },
+    };
+    plan.servers.iter().map(server).collect()
+}
+
+/// The entries that listed tools since then, as far as the ledger says.
+fn listed(file: &Path, since_ms: u64) -> Option<Vec<String>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+    runtime.block_on(async {
+        let mut ledger = deadweight_store::Ledger::open(file).await.ok()??;
+        let names = ledger.names().await.ok()?;
+        Some(names.into_iter().filter(|name| name.at_ms >= since_ms).map(|name| name.entry).collect())
+    })
 }
 
 /// What became of a server, in words.
@@ -240,18 +316,22 @@ const fn word(became: Became) -> &'static str {
 /// `deadweight/run/1`.
 fn report(
     plan: &Plan,
+    servers: &[render::Server],
     carried: &deadweight_gateway::tally::Report,
     ledger: &Place,
     code: i32,
     (at, begun): (SystemTime, Instant),
 ) -> serde_json::Value {
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let servers: Vec<serde_json::Value> = plan
-        .servers
+    let servers: Vec<serde_json::Value> = servers
         .iter()
-        .map(|(label, became)| {
-            let why = if let Became::Left(why) = became { Some(*why) } else { None };
-            json!({ "server": label, "behind_proxy": why.is_none(), "why_not": why })
+        .map(|server| {
+            json!({
+                "server": server.label,
+                "behind_proxy": server.left.is_none(),
+                "why_not": server.left,
+                "listed": server.listed,
+            })
         })
         .collect();
     let mut report = json!({

@@ -20,6 +20,8 @@ pub(super) struct Plan {
     pub(super) files: Vec<(PathBuf, String)>,
     /// Where the gateway leads.
     pub(super) doors: Doors,
+    /// Variables that the proxies of servers must find.
+    pub(super) for_servers: Vec<(&'static str, String)>,
     /// What became of each server, by its name.
     pub(super) servers: Vec<(String, Became)>,
     /// What a person must know: what does not go through the gateway, and why.
@@ -45,6 +47,7 @@ impl Plan {
             set: Vec::new(),
             files: Vec::new(),
             doors: Doors::default(),
+            for_servers: Vec::new(),
             servers: Vec::new(),
             notes: Vec::new(),
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The name of the entry with our own tools.
-pub(super) const OWN: &str = "deadweight";
+pub(super) use deadweight_store::OWN_ENTRY as OWN;
 
 /// Members of an entry that say how a remote server is reached; the rest stays with the entry.
 const REMOTE: [&str; 7] = ["type", "transport", "url", "serverUrl", "httpUrl", "headers", "requestInit"];
@@ -36,10 +36,7 @@ pub(super) fn own_env(around: &Around<'_>) -> Vec<(&'static str, String)> {
     env
 }
 
-/// Whether a command is this program.
-pub(super) fn is_own(command: &str) -> bool {
-    Path::new(command).file_stem().is_some_and(|stem| stem == "deadweight")
-}
+pub(super) use crate::target::wrapped::is_own;
 
 /// An entry as most agents write it (`command`, `args`, `env`, or `url` and `headers`), put behind the proxy. `None`
 /// where it stays as it is. `remote` are entries of remote servers that go into a file of this run.
@@ -70,7 +67,7 @@ pub(super) fn wrapped(
         members.insert("command".to_owned(), words.next().unwrap_or_default());
         let args = words.chain([Value::from(command)]).chain(args).collect();
         members.insert("args".to_owned(), Value::Array(args));
-        with_env(&mut members, around);
+        with_env(&mut members, around, plan);
         plan.became(label, Became::Wrapped);
         return Some(Value::Object(members));
     }
@@ -92,7 +89,7 @@ pub(super) fn wrapped(
     words.extend(["--config".to_owned(), file, format!("--server={label}")]);
     members.insert("command".to_owned(), command.into());
     members.insert("args".to_owned(), words.into());
-    with_env(&mut members, around);
+    with_env(&mut members, around, plan);
     plan.became(label, Became::Wrapped);
     Some(Value::Object(members))
 }
@@ -112,11 +109,18 @@ fn brings_its_keys(members: &Map<String, Value>, url: &str) -> bool {
         })
 }
 
-fn with_env(members: &mut Map<String, Value>, around: &Around<'_>) {
-    let Some(ledger) = &around.ledger else { return };
+fn with_env(members: &mut Map<String, Value>, around: &Around<'_>, plan: &Plan) {
+    let ledger = around.ledger.iter().map(|ledger| ("DEADWEIGHT_LEDGER", ledger));
+    let more = plan.for_servers.iter().map(|(name, value)| (*name, value));
+    let all: Vec<(&str, &String)> = ledger.chain(more).collect();
+    if all.is_empty() {
+        return;
+    }
     let env = members.entry("env").or_insert_with(|| json!({}));
     if let Some(env) = env.as_object_mut() {
-        env.entry("DEADWEIGHT_LEDGER").or_insert_with(|| ledger.as_str().into());
+        for (name, value) in all {
+            env.entry(name).or_insert_with(|| value.as_str().into());
+        }
     }
 }
 

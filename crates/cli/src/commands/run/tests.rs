@@ -127,8 +127,17 @@ fn claude_code_behind_somebody_elses_address() {
     assert_eq!(plan.upstreams(), ["anthropic https://llm.example.com"]);
     // Whether its tool search may be used there, that address's owner knows.
     assert_eq!(plan.set("ENABLE_TOOL_SEARCH"), None);
-    let off = Machine::new().env("ENABLE_TOOL_SEARCH", "false").plan("claude");
+    let servers = json!({ "mcpServers": { "user": { "command": "u" } } });
+    let machine = || Machine::new().file("home/.claude.json", &servers);
+    let env = |plan: &Planned| plan.file("mcp.json")["mcpServers"]["user"]["env"].clone();
+    // Where it is off, the proxies know: they leave the schemas out instead.
+    let off = machine().env("ENABLE_TOOL_SEARCH", "false").plan("claude");
     assert_eq!(off.set("ENABLE_TOOL_SEARCH"), None);
+    assert_eq!((env(&off), off.0.notes.len()), (json!({ "ENABLE_TOOL_SEARCH": "false" }), 1));
+    let elses = machine().env("ANTHROPIC_BASE_URL", "https://llm.example.com").plan("claude");
+    assert_eq!(env(&elses), json!({ "ENABLE_TOOL_SEARCH": "false" }));
+    let on = machine().env("ENABLE_TOOL_SEARCH", "auto").plan("claude");
+    assert_eq!((env(&on), on.0.notes.len()), (Value::Null, 0));
 }
 
 #[test]
@@ -160,8 +169,8 @@ fn claude_codes_servers_of_all_places() {
         .file("project/.claude/settings.json", json!({ "enabledMcpjsonServers": ["unasked"] }))
         .file("project/.claude/settings.local.json", json!({ "enabledMcpjsonServers": ["yes"], "disabledMcpjsonServers": ["no"] }))
         .file("project/extra.json", json!({ "mcpServers": { "extra": server("e"), "keyed": { "type": "http", "url": "https://k.example.com", "headers": { "Authorization": "Bearer s3cret" }, "timeout": 5 } } }));
-    let plan = machine.plan("claude --mcp-config extra.json -p go");
-    assert_eq!(plan.line(), "claude --mcp-config=/run/r/mcp.json -p go");
+    let plan = machine.plan("claude --mcp-config extra.json --model m");
+    assert_eq!(plan.line(), "claude --mcp-config=/run/r/mcp.json --model m");
     let config = plan.file("mcp.json");
     let names: Vec<&String> = config["mcpServers"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["user", "yes", "local", "extra", "keyed", "deadweight"]);
@@ -176,9 +185,19 @@ fn claude_codes_servers_of_all_places() {
     assert_eq!(plan.file("remote.json")["mcpServers"]["keyed"]["headers"]["Authorization"], "Bearer s3cret");
     assert_eq!(plan.became("docs"), Some(Became::Left("it may need a login that the agent holds")));
     assert_eq!(plan.became("off"), Some(Became::Left("it is switched off")));
-    for label in ["no", "unasked", "shared"] {
+    for label in ["unasked", "shared"] {
         assert_eq!(plan.became(label), Some(Became::Left("it is not approved for this project")), "{label}");
     }
+    assert_eq!(plan.became("no"), Some(Became::Left("it is rejected for this project")));
+    // Where nobody can be asked, it starts what was not rejected, as long as the project's settings count.
+    let asks_nobody = machine.plan("claude -p go");
+    for (label, command) in [("unasked", "q"), ("shared", "p"), ("yes", "y")] {
+        assert_eq!(asks_nobody.became(label), Some(Became::Wrapped), "{label}");
+        assert_eq!(asks_nobody.file("mcp.json")["mcpServers"][label]["args"][3], command);
+    }
+    assert_eq!(asks_nobody.became("no"), Some(Became::Left("it is rejected for this project")));
+    let without = machine.plan("claude -p --setting-sources user go");
+    assert_eq!(without.became("unasked"), Some(Became::Left("it is not approved for this project")));
     let strict = machine.plan("claude --strict-mcp-config --mcp-config extra.json");
     let config = strict.file("mcp.json");
     let names: Vec<&String> = config["mcpServers"].as_object().unwrap().keys().collect();

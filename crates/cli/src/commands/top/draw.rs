@@ -284,10 +284,11 @@ fn strip(slices: Option<[u64; 4]>, most: u64, columns: usize) -> Line<'static> {
 
 fn foot_line(now: &Now, view: &View) -> Line<'static> {
     if let Some(trouble) = &view.trouble {
-        return Line::styled(format!(" {trouble}"), Style::new().fg(Color::Red));
+        return Line::styled(format!(" {}", harmless(trouble)), Style::new().fg(Color::Red));
     }
-    let basis =
-        format!("≈ estimated ({}), other tokens as the provider counted them", now.estimators.join(", "));
+    let estimators = now.estimators.join(", ");
+    let who = if estimators.is_empty() { String::new() } else { format!(" ({})", harmless(&estimators)) };
+    let basis = format!("≈ estimated{who}, other tokens as the provider counted them");
     if view.printed {
         return Line::styled(format!(" {basis}"), dim());
     }

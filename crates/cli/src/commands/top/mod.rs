@@ -1,14 +1,13 @@
 //! `deadweight top`: a running gateway, live in a terminal.
 
-mod ask;
 mod draw;
 mod model;
 
 use crate::args::Top;
+use crate::ask::Gateway;
 use crate::exit::{self, Exit, Trouble};
 use crate::settings;
 use crate::target::gather;
-use ask::Gateway;
 use draw::View;
 use model::Now;
 use ratatui::Terminal;
@@ -19,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// How wide a frame is that is printed and not shown, where nobody says how wide the terminal is.
 const WIDTH: u16 = 100;
+/// How many of the latest requests are asked for.
+const LATEST: &str = "50";
 /// How many turns are printed at most.
 const TURNS: usize = 24;
 
@@ -26,8 +27,8 @@ const TURNS: usize = 24;
 pub(crate) fn run(args: &Top) -> Result<Exit, Trouble> {
     settings::set_colors(args.global.color);
     gather::enter(args.global.directory.as_deref())?;
-    let gateway = Gateway::new(args.url.as_deref())?;
-    let mut now = gateway.now()?;
+    let gateway = Gateway::at(args.url.as_deref())?;
+    let mut now = now(&gateway)?;
     if args.once || !std::io::stdout().is_terminal() {
         exit::print(&frame(&now))?;
         return Ok(Exit::Done);
@@ -43,6 +44,12 @@ pub(crate) fn run(args: &Top) -> Result<Exit, Trouble> {
         Trouble::unmeasured("the terminal cannot be used").at("system", crate::target::file::system(&error))
     })?;
     Ok(Exit::Done)
+}
+
+/// What goes on now: one question.
+fn now(gateway: &Gateway) -> Result<Now, Trouble> {
+    let said = gateway.get("sessions", &[("days", "1"), ("latest", LATEST)], "deadweight/sessions/1")?;
+    Ok(Now::of(gateway.url(), &said))
 }
 
 /// Shows it until a person ends it.
@@ -75,7 +82,7 @@ fn show(
         if view.paused() {
             continue;
         }
-        match gateway.now() {
+        match self::now(gateway) {
             Ok(fresh) => {
                 *now = fresh;
                 view.trouble = None;

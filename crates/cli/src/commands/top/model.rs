@@ -63,15 +63,15 @@ pub(super) struct Request {
 
 impl Now {
     /// Reads the gateway's figures. What a later version leaves out is not there.
-    pub(super) fn of(url: &str, overview: &Value, sessions: &Value, requests: &Value) -> Self {
+    pub(super) fn of(url: &str, said: &Value) -> Self {
         let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
-        let estimators = list(&overview["basis"], "estimators");
+        let estimators = list(&said["basis"], "estimators");
         Self {
             url: url.to_owned(),
-            now_ms: overview["range"]["now_ms"].as_u64().unwrap_or(0),
-            sums: Sums::of(&overview["sums"]),
-            sessions: list(sessions, "sessions").iter().map(Session::of).collect(),
-            requests: list(requests, "requests").iter().map(Request::of).collect(),
+            now_ms: said["range"]["now_ms"].as_u64().unwrap_or(0),
+            sums: Sums::of(&said["sums"]),
+            sessions: list(said, "sessions").iter().map(Session::of).collect(),
+            requests: list(said, "latest").iter().map(Request::of).collect(),
             estimators: estimators.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect(),
         }
     }

@@ -1,56 +1,46 @@
 //! `context_value`: how full the model's window is, how fast it fills, and what to do about it. The gateway knows; where
-//! there is none, the report is empty, and as valid as any.
+//! there is none, the report is empty, as valid as any, and says how to have one.
 
-use deadweight_gateway::context;
-use deadweight_mcp::{OwnTool, direct};
+use crate::ask::Gateway;
+use crate::exit::Trouble;
+use deadweight_gateway::context::{self, Advice};
+use deadweight_mcp::OwnTool;
 use serde_json::{Value, json};
-use std::time::Duration;
-
-/// How long the gateway may take. It is on this machine, and answers from memory.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The largest report that is read, in bytes.
-const LARGEST: usize = 1 << 20;
 
 /// The tool.
 pub(super) struct ContextValue {
-    /// Where the gateway is, if there is one.
-    gateway: Option<String>,
-    token: Option<String>,
+    /// The gateway, if one is named.
+    gateway: Option<Result<Gateway, Trouble>>,
 }
 
 impl ContextValue {
     /// The gateway is the one in `DEADWEIGHT_GATEWAY`; `DEADWEIGHT_TOKEN` is its token.
     pub(super) fn of_environment() -> Self {
-        let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
-        Self { gateway: set("DEADWEIGHT_GATEWAY"), token: set("DEADWEIGHT_TOKEN") }
+        Self { gateway: Gateway::of_environment() }
     }
 
-    /// What the gateway says; `None` where it cannot be asked or says nothing that is a report.
-    fn ask(&self, session: Option<&str>) -> Option<Value> {
-        let gateway = self.gateway.as_deref()?.trim_end_matches('/');
-        // The gateway is asked itself, never through a proxy, and is not followed anywhere.
-        let (client, mut address) = direct(&format!("{gateway}/deadweight/v1/context"), PATIENCE).ok()?;
-        if let Some(session) = session {
-            address.query_pairs_mut().append_pair("session", session);
-        }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-        let body = runtime.block_on(async {
-            let mut request = client.get(address);
-            if let Some(token) = &self.token {
-                request = request.bearer_auth(token);
-            }
-            let mut answer = request.send().await.ok()?.error_for_status().ok()?;
-            let mut body = Vec::new();
-            while let Some(chunk) = answer.chunk().await.ok()? {
-                body.extend_from_slice(&chunk);
-                if body.len() > LARGEST {
-                    return None;
-                }
-            }
-            Some(body)
-        })?;
-        let report: Value = serde_json::from_slice(&body).ok()?;
-        (report["schema"] == context::SCHEMA).then_some(report)
+    /// What the gateway says, or what is to be done so that it can.
+    fn ask(&self, session: Option<&str>) -> Result<Value, Advice> {
+        let Some(gateway) = &self.gateway else {
+            return Err(Advice {
+                step: "Nothing is known of this session: no gateway is named. Tell the user to start the agent with \
+                       `deadweight run -- COMMAND`, or to run `deadweight gateway` and set DEADWEIGHT_GATEWAY to its address"
+                    .to_owned(),
+                basis: "DEADWEIGHT_GATEWAY is not set".to_owned(),
+            });
+        };
+        let pairs: Vec<(&str, &str)> = session.map(|session| ("session", session)).into_iter().collect();
+        let asked = match gateway {
+            Ok(gateway) => gateway.get("context", &pairs, context::SCHEMA),
+            Err(trouble) => Err(trouble.clone()),
+        };
+        asked.map_err(|trouble| Advice {
+            step: "Nothing is known of this session: the gateway cannot be asked. Tell the user to start it again \
+                   (`deadweight gateway`), or to set DEADWEIGHT_GATEWAY, and DEADWEIGHT_TOKEN where it has one, to the one \
+                   that runs"
+                .to_owned(),
+            basis: trouble.reason(),
+        })
     }
 }
 
@@ -80,8 +70,10 @@ impl OwnTool for ContextValue {
                 );
             }
         };
-        let report = self.ask(session);
-        Ok(report.unwrap_or_else(|| serde_json::to_value(context::empty(session)).unwrap_or_default()))
+        Ok(self.ask(session).unwrap_or_else(|advice| {
+            let report = context::Context { advice: Some(advice), ..context::empty(session) };
+            serde_json::to_value(report).unwrap_or_default()
+        }))
     }
 }
 
@@ -90,16 +82,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_gateway_the_report_is_empty_and_valid() {
-        for gateway in [None, Some("http://127.0.0.1:9".to_owned()), Some("nonsense".to_owned())] {
-            let mut tool = ContextValue { gateway, token: None };
+    fn without_a_gateway_the_report_is_empty_valid_and_says_what_to_do() {
+        for (gateway, basis) in [
+            (None, "DEADWEIGHT_GATEWAY is not set"),
+            (
+                Some("http://127.0.0.1:9"),
+                "no gateway answers at http://127.0.0.1:9; system: Connection refused",
+            ),
+            (
+                Some("nonsense"),
+                "no gateway answers at nonsense; system: its address is no http(s) URL, or TLS cannot be had",
+            ),
+        ] {
+            let mut tool = ContextValue { gateway: gateway.map(|url| Gateway::at(Some(url))) };
             let report = tool.call(&json!({ "session": "s" })).unwrap();
             assert_eq!(
-                (&report["schema"], &report["known"]),
-                (&json!("deadweight/context/1"), &json!(false))
+                (&report["schema"], &report["known"], &report["session"]),
+                (&json!("deadweight/context/1"), &json!(false), &json!("s"))
             );
-            assert_eq!(report["session"], "s");
+            assert_eq!(report["advice"]["basis"], basis);
+            assert!(report["advice"]["step"].as_str().unwrap().contains("DEADWEIGHT_GATEWAY"));
         }
-        assert!(ContextValue { gateway: None, token: None }.call(&json!({ "session": 1 })).is_err());
+        assert!(ContextValue { gateway: None }.call(&json!({ "session": 1 })).is_err());
     }
 }
