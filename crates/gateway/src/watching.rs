@@ -10,7 +10,7 @@ use crate::metrics::Metrics;
 use deadweight_estimate::Estimator;
 use deadweight_footprint::origin::Origins;
 use deadweight_price::Book;
-use deadweight_store::{Error, Ledger, Order, Page, Place, Recorder, Which, now_ms};
+use deadweight_store::{Error, Ledger, Order, Page, Place, Recorder, Which};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
