@@ -4,7 +4,7 @@
 //! it and applied to whatever request has it, so nobody may be able to make two conversations with one hash, also not
 //! an author of tool results who would like to. That rules out the quick hashes of hash tables. Among those that are
 //! collision resistant it is the fastest on long texts, by a wide margin where a processor lacks instructions for
-//! SHA-256, and every body is hashed twice (as it is meant, and as it stands).
+//! SHA-256, and every body is hashed.
 
 use std::fmt;
 

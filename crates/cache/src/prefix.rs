@@ -1,9 +1,9 @@
 //! A request as a chain of hashes, in the order in which providers render it: tools, system, messages.
 //!
-//! Two readings stand side by side. The *normalised* one leaves out what neither the model nor the cache looks at
-//! (markers, white space, escapes, string or one text block, the billing header; see the crate's `canon`), so that a
-//! conversation that was only continued is seen to be continued although its bytes changed. The [`Exact`] one is of the
-//! bytes as they stand.
+//! The hashes are of what is meant: what neither the model nor the cache looks at is left out (markers, white space,
+//! escapes, string or one text block, the billing header; see the crate's `canon`), so that a conversation that was only
+//! continued is seen to be continued although its bytes changed. For the bytes as they stand there are the hashes of whole
+//! bodies in receipts.
 //!
 //! The chain over messages depends on messages alone: the hash at a message is that of everything said up to and with
 //! it, whatever the model, the tools and the system prompt are. It is what a conversation is recognised by and what
@@ -23,7 +23,7 @@ use crate::summary;
 use deadweight_estimate::image::{anthropic_tokens, size_of_base64};
 use deadweight_estimate::{Estimated, Surface, SurfaceRatios, Tokens, calibrated};
 use deadweight_wire::Dialect;
-use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, MediaForm, Message, Role, Slice, Tool};
+use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, MediaForm, Message, Role, Tool};
 use deadweight_wire::json::{Kind, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -89,17 +89,6 @@ pub struct Mark {
     pub hour: bool,
 }
 
-/// Hashes of the bytes as they stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exact {
-    /// Of the tools slice.
-    pub tools: Digest,
-    /// Of the system slice.
-    pub system: Digest,
-    /// Of history and tail.
-    pub messages: Digest,
-}
-
 /// A request as a chain of hashes with sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix {
@@ -123,8 +112,6 @@ pub struct Prefix {
     pub messages: Vec<Link>,
     /// The cache markers, in the order of the prompt.
     pub marks: Vec<Mark>,
-    /// The bytes as they stand.
-    pub exact: Exact,
     /// Whether the messages only follow on what the provider keeps (`previous_response_id`, a conversation), so that
     /// their chain says nothing about what came before.
     pub partial: bool,
@@ -255,7 +242,6 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
             system,
             system_tokens: Tokens::new(system_tokens),
             messages,
-            exact: self.exact(),
             marks: self.marks,
             partial: partial(anatomy),
             answered: anatomy.messages.iter().any(|message| message.role == Role::Assistant),
@@ -433,24 +419,6 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
             }
         }
         self.canon.end()
-    }
-
-    fn exact(&self) -> Exact {
-        let anatomy = self.anatomy;
-        let hash = |wanted: &[Slice]| {
-            let mut hasher = blake3::Hasher::new();
-            for (slice, span) in &anatomy.runs {
-                if wanted.contains(slice) {
-                    hasher.update(anatomy.document.slice(*span));
-                }
-            }
-            Digest::finish(&hasher)
-        };
-        Exact {
-            tools: hash(&[Slice::Tools]),
-            system: hash(&[Slice::System]),
-            messages: hash(&[Slice::History, Slice::Tail]),
-        }
     }
 }
 

@@ -145,8 +145,6 @@ fn any_change_in_a_message_changes_the_chain_from_there_on_and_only_there() {
                     }
                     several => panic!("{} {path} changed {several:?}", layout.name),
                 }
-                let exact = (before.exact.messages, before.exact.system, before.exact.tools);
-                assert_ne!(exact, (after.exact.messages, after.exact.system, after.exact.tools), "{path}");
             }
         }
     }
@@ -202,9 +200,6 @@ fn markers_come_and_go_without_a_trace_in_the_chain() {
         let bare = read(&body, &layout);
         same_meaning(&before, &bare);
         assert_eq!(bare.marks, []);
-        if !before.marks.is_empty() {
-            assert_ne!(before.exact, bare.exact, "{}", layout.name);
-        }
         for block in
             body.pointer_mut("/messages/0/content").and_then(Value::as_array_mut).into_iter().flatten()
         {
@@ -294,7 +289,6 @@ fn the_billing_header_is_left_out() {
     let one = system("x-anthropic-billing-header: cc_version=2.1.332; cch=0a1b2;", "Be brief.");
     let other = system("x-anthropic-billing-header: cc_version=2.1.332; cch=fffff;", "Be brief.");
     same_meaning(&one, &other);
-    assert_ne!(one.exact.system, other.exact.system);
     let longer = system("x-anthropic-billing-header: cch=1;\nBe good.", "Be brief.");
     assert_ne!(one.system_hash(), longer.system_hash());
     assert_ne!(one.system_hash(), system("x-anthropic-billing-header: cch=1;", "Be brisk.").system_hash());
