@@ -34,6 +34,9 @@ pub enum Cause {
     Newer,
     /// It is the database of another program.
     Foreign,
+    /// It was deleted or replaced while it was written to. What comes is written all the same: to the file that is there
+    /// now, or to a new one.
+    Gone,
     /// Anything else that the system or SQLite says.
     Other,
 }
@@ -73,6 +76,7 @@ impl Error {
             Cause::Newer => {
                 "use the release of deadweight that wrote it, or name another file: --ledger FILE"
             }
+            Cause::Gone => "what comes goes to the file that is there now, or to a new one",
             Cause::Foreign | Cause::Other => "name another file: --ledger FILE, or say --ledger off",
         }
     }
@@ -101,6 +105,7 @@ impl fmt::Display for Error {
             Cause::Unopened => "the ledger cannot be opened",
             Cause::Newer => "the ledger was written by a later release of deadweight",
             Cause::Foreign => "the file is the database of another program, not a ledger",
+            Cause::Gone => "the ledger was deleted or replaced while it was in use",
             Cause::Other => "the ledger cannot be used",
         };
         f.write_str(what)?;

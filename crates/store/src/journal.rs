@@ -100,6 +100,7 @@ impl fmt::Display for JournalError {
             Cause::Unopened => "the decision journal cannot be opened",
             Cause::Newer => "the decision journal was written by a later release of deadweight",
             Cause::Foreign => "the file is the database of another program, not a decision journal",
+            Cause::Gone => "the decision journal was deleted or replaced while it was in use",
             Cause::Other => "the decision journal cannot be used",
         };
         write!(f, "{what}: {}", self.file.display())?;

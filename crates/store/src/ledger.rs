@@ -10,6 +10,7 @@ use crate::recorder::Line;
 use crate::schema::{self, Access};
 use sqlx::Connection;
 use sqlx::sqlite::SqliteConnection;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A ledger, open for reading.
@@ -222,13 +223,22 @@ async fn write_all(
     lines: &[Line],
 ) -> Result<(), Error> {
     let of_sqlite = |error| Error::of_sqlite(file, &error);
+    // Of what is remembered of a session only the last stays.
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        if let Line::Lineage(one) = line {
+            last.insert(&one.session, at);
+        }
+    }
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(of_sqlite)?;
-    for line in lines {
+    sets.begin();
+    for (at, line) in lines.iter().enumerate() {
         match line {
             Line::Call(call) => write_call(&mut transaction, call).await,
             Line::Listing(one) => listing::write(&mut transaction, one).await,
             Line::Exchange(one) => exchange::write(&mut transaction, sets, one).await,
             Line::Names(names) => names::write(&mut transaction, names).await,
+            Line::Lineage(one) if last.get(one.session.as_str()) != Some(&at) => Ok(()),
             Line::Lineage(one) => lineage::write(&mut transaction, one).await,
         }
         .map_err(of_sqlite)?;

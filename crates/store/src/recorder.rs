@@ -10,8 +10,9 @@ use crate::names::Names;
 use crate::prune;
 use crate::schema::{self, Access};
 use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, Executor};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -58,8 +59,8 @@ enum Message {
     Flush(SyncSender<()>),
 }
 
-/// Is told, once, why lines are lost.
-type Tell = Box<dyn FnOnce(&Error) + Send>;
+/// Is told why lines are lost, once, and that the ledger was taken away, once.
+type Tell = Box<dyn FnMut(&Error) + Send>;
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,9 +69,10 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// Records into the ledger in `file`, which is made where there is none. The first time that a line is lost,
-    /// `tell` is told why, on the recorder's own thread.
-    pub fn start(file: PathBuf, tell: impl FnOnce(&Error) + Send + 'static) -> Self {
+    /// Records into the ledger in `file`, which is made where there is none, also where it is deleted or replaced later.
+    /// `tell` is told, on the recorder's own thread, why a line is lost the first time that one is, and that the file was
+    /// taken away ([`Cause::Gone`]) the first time that it was.
+    pub fn start(file: PathBuf, tell: impl FnMut(&Error) + Send + 'static) -> Self {
         Self::keeping(file, None, tell)
     }
 
@@ -79,7 +81,7 @@ impl Recorder {
     pub fn keeping(
         file: PathBuf,
         retention: Option<Duration>,
-        tell: impl FnOnce(&Error) + Send + 'static,
+        tell: impl FnMut(&Error) + Send + 'static,
     ) -> Self {
         let (sender, receiver) = sync_channel(WAITING);
         let counts = Arc::new(Counts::default());
@@ -87,8 +89,10 @@ impl Recorder {
             file,
             receiver,
             counts: Arc::clone(&counts),
-            tell: Some(Box::new(tell)),
+            tell: Box::new(tell),
+            told: (false, false),
             connection: None,
+            open_as: Files::default(),
             sets: KnownSets::default(),
             retention,
             pruned: None,
@@ -172,8 +176,12 @@ struct Writer {
     file: PathBuf,
     receiver: Receiver<Message>,
     counts: Arc<Counts>,
-    tell: Option<Tell>,
+    tell: Tell,
+    /// Whether it was told of lost lines, and of a ledger that was taken away.
+    told: (bool, bool),
     connection: Option<SqliteConnection>,
+    /// Which files these are.
+    open_as: Files,
     /// The sets of tools that are known to be in the ledger.
     sets: KnownSets,
     /// How long lines are kept.
@@ -186,6 +194,9 @@ struct Writer {
 
 impl Writer {
     fn run(mut self) {
+        // Of this thread and of SQLite's own, which it starts: whoever records goes first. Linux has it for each thread.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::setpriority_process(None, 10);
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
             Ok(runtime) => runtime,
             Err(error) => return self.tell(&Error::of_io(&self.file.clone(), &error)),
@@ -264,12 +275,35 @@ impl Writer {
                 return Err(error.clone());
             }
             self.connection = Some(schema::open(&self.file, Access::Write).await?);
+            self.open_as = Files::of(&self.file);
             self.not_before = None;
         }
         Ok(())
     }
 
+    /// A file that was deleted can be written to for ever, and nobody will see it: what is under its name counts.
+    async fn look(&mut self) {
+        if self.connection.is_none() || FileId::of(&self.file) == self.open_as.ledger {
+            return;
+        }
+        let gone = Error::new(&self.file.clone(), Cause::Gone, "");
+        self.tell(&gone);
+        self.sets.forget();
+        if let Some(mut connection) = self.connection.take() {
+            // Whoever moved it away has all of it then.
+            let _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await;
+            let _ = connection.close().await;
+        }
+        // What is left of its log would be read into the file that took its place.
+        let log = beside(&self.file, "-wal");
+        if self.open_as.log.is_some() && FileId::of(&log) == self.open_as.log {
+            let _ = std::fs::remove_file(log);
+            let _ = std::fs::remove_file(beside(&self.file, "-shm"));
+        }
+    }
+
     async fn write(&mut self, batch: &[Line]) -> Result<(), Error> {
+        self.look().await;
         self.open().await?;
         match &mut self.connection {
             Some(connection) => ledger::write(connection, &mut self.sets, &self.file, batch).await,
@@ -297,8 +331,48 @@ impl Writer {
     }
 
     fn tell(&mut self, error: &Error) {
-        if let Some(tell) = self.tell.take() {
-            tell(error);
+        let told = if error.cause == Cause::Gone { &mut self.told.1 } else { &mut self.told.0 };
+        if !std::mem::replace(told, true) {
+            (self.tell)(error);
         }
+    }
+}
+
+/// The files of a ledger that is open.
+#[derive(Debug, Default)]
+struct Files {
+    ledger: Option<FileId>,
+    log: Option<FileId>,
+}
+
+impl Files {
+    fn of(file: &Path) -> Self {
+        Self { ledger: FileId::of(file), log: FileId::of(&beside(file, "-wal")) }
+    }
+}
+
+/// A file that SQLite keeps beside a database.
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Tells a file from another one of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId(u64, u64);
+
+impl FileId {
+    /// `None` where there is no file.
+    #[cfg(unix)]
+    fn of(file: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(file).ok().map(|about| Self(about.dev(), about.ino()))
+    }
+
+    /// Elsewhere a file that is open cannot be taken away.
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> Option<Self> {
+        None
     }
 }

@@ -8,7 +8,7 @@ use deadweight_store::{
     Lineage, Name, Names, Observed, Order, Origin, Outcome, Page, Receipt, Recorder, Segment, SessionOrder,
     Shown, Slice, Splice, StandingPart, Table, ToolLine, ToolSet, Which, prune, vacuum,
 };
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -211,13 +211,13 @@ fn a_record_comes_back_as_it_went_in() {
     assert_eq!(now(ledger.session_that_begins("a")).unwrap().as_deref(), Some("a"));
 }
 
-/// This test binary once more, playing a part.
+/// This test binary once more, playing the other part of the test of this name: there [`told`] says so.
 fn part(name: &str, file: &Path, through: &[&str]) -> Child {
     let own = std::env::current_exe().unwrap().display().to_string();
     let line: Vec<&str> = through.iter().copied().chain([own.as_str()]).collect();
     Command::new(line[0])
         .args(&line[1..])
-        .args(["--exact", name, "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env("LEDGER_UNDER_TEST", file)
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -225,22 +225,29 @@ fn part(name: &str, file: &Path, through: &[&str]) -> Child {
         .unwrap()
 }
 
-#[test]
-#[ignore = "a part of the tests below"]
-fn part_that_is_killed() {
-    let recorder = recorder(Path::new(&std::env::var("LEDGER_UNDER_TEST").unwrap()));
+/// The ledger of a part, in the process that plays it.
+fn told() -> Option<PathBuf> {
+    std::env::var_os("LEDGER_UNDER_TEST").map(PathBuf::from)
+}
+
+fn record_until_killed(file: &Path) {
+    let (recorder, mut out) = (recorder(file), std::io::stdout());
     for at in 1..1_000_000 {
         recorder.exchange(turn("a", at));
-        println!("recorded {at}");
+        writeln!(out, "recorded {at}").unwrap();
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 #[test]
 fn a_process_that_is_killed_loses_at_most_the_exchanges_of_its_last_second() {
+    if let Some(file) = told() {
+        return record_until_killed(&file);
+    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ledger.sqlite");
-    let mut child = part("part_that_is_killed", &file, &[]);
+    let mut child =
+        part("a_process_that_is_killed_loses_at_most_the_exchanges_of_its_last_second", &file, &[]);
     let mut times: Vec<Instant> = Vec::new();
     let mut killed = None;
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
@@ -263,12 +270,9 @@ fn a_process_that_is_killed_loses_at_most_the_exchanges_of_its_last_second() {
     assert_eq!(last, turn("a", kept));
 }
 
-#[test]
-#[ignore = "a part of the tests below"]
-fn part_that_has_no_room() {
-    let file = PathBuf::from(std::env::var("LEDGER_UNDER_TEST").unwrap());
+fn record_without_room(file: &Path) {
     let (sender, told) = std::sync::mpsc::channel();
-    let recorder = Recorder::start(file, move |error| sender.send(error.to_string()).unwrap());
+    let recorder = Recorder::start(file.to_owned(), move |error| sender.send(error.to_string()).unwrap());
     for at in 1..=3_000 {
         let began = Instant::now();
         recorder.exchange(turn("a", at));
@@ -282,17 +286,25 @@ fn part_that_has_no_room() {
     assert_eq!(recorded.written + recorded.dropped, 3_000, "{recorded:?}");
     assert!(recorded.written > 0 && recorded.dropped > 0, "{recorded:?}");
     assert!(!told.recv_timeout(LONG).unwrap().is_empty());
-    println!("written {}", recorded.written);
+    let mut out = std::io::stdout();
+    writeln!(out, "written {}", recorded.written).unwrap();
 }
 
 #[cfg(unix)]
 #[test]
 fn where_there_is_no_more_room_the_rest_is_counted_and_what_was_written_stays() {
+    if let Some(file) = told() {
+        return record_without_room(&file);
+    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ledger.sqlite");
     // No file may become larger than 1 MiB, for this process and its children.
     let bound = "trap '' XFSZ; ulimit -f 2048; exec \"$@\"";
-    let child = part("part_that_has_no_room", &file, &["sh", "-c", bound, "sh"]);
+    let child = part(
+        "where_there_is_no_more_room_the_rest_is_counted_and_what_was_written_stays",
+        &file,
+        &["sh", "-c", bound, "sh"],
+    );
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();

@@ -40,10 +40,10 @@ fn totals(file: &Path) -> Totals {
     now(async { Ledger::open(file).await.unwrap().unwrap().totals(Filter::default()).await.unwrap() })
 }
 
-/// This test binary once more, playing one of the parts below.
+/// This test binary once more, playing the other part of the test of this name: there [`told`] says so.
 fn part(name: &str, file: &Path, lines: usize) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--ignored", "--nocapture"])
+        .args(["--exact", name, "--nocapture"])
         .env("LEDGER_UNDER_TEST", file)
         .env("LINES_OF_TEST", lines.to_string())
         .stdout(Stdio::null())
@@ -52,16 +52,14 @@ fn part(name: &str, file: &Path, lines: usize) -> Child {
         .unwrap()
 }
 
-fn told() -> (PathBuf, u64) {
-    let told = |name| std::env::var(name).unwrap();
-    (told("LEDGER_UNDER_TEST").into(), told("LINES_OF_TEST").parse().unwrap())
+/// The ledger and the lines of a part, in the process that plays it.
+fn told() -> Option<(PathBuf, u64)> {
+    let told = |name| std::env::var(name).ok();
+    Some((told("LEDGER_UNDER_TEST")?.into(), told("LINES_OF_TEST")?.parse().unwrap()))
 }
 
-#[test]
-#[ignore = "a part of the tests below"]
-fn part_that_writes() {
-    let (file, lines) = told();
-    let recorder = recorder(&file);
+fn write_fast(file: &Path, lines: u64) {
+    let recorder = recorder(file);
     for at in 0..lines {
         // As fast as a process can; what the queue cannot take is what real calls never bring.
         while recorder.recorded().written + 2_000 < at {
@@ -73,11 +71,8 @@ fn part_that_writes() {
     assert_eq!((recorder.recorded().written, recorder.recorded().dropped), (lines, 0));
 }
 
-#[test]
-#[ignore = "a part of the tests below"]
-fn part_that_is_killed() {
-    let (file, lines) = told();
-    let recorder = recorder(&file);
+fn write_until_killed(file: &Path, lines: u64) {
+    let recorder = recorder(file);
     let began = Instant::now();
     for at in 0..lines {
         let at_ms = u64::try_from(began.elapsed().as_millis()).unwrap();
@@ -88,9 +83,13 @@ fn part_that_is_killed() {
 
 #[test]
 fn eight_processes_write_a_thousand_lines_each() {
+    if let Some((file, lines)) = told() {
+        return write_fast(&file, lines);
+    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ledger.sqlite");
-    let writers: Vec<Child> = (0..8).map(|_| part("part_that_writes", &file, 1_000)).collect();
+    let writers: Vec<Child> =
+        (0..8).map(|_| part("eight_processes_write_a_thousand_lines_each", &file, 1_000)).collect();
     for mut writer in writers {
         assert!(writer.wait().unwrap().success());
     }
@@ -101,9 +100,12 @@ fn eight_processes_write_a_thousand_lines_each() {
 
 #[test]
 fn a_process_that_is_killed_loses_at_most_the_last_second() {
+    if let Some((file, lines)) = told() {
+        return write_until_killed(&file, lines);
+    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ledger.sqlite");
-    let mut writer = part("part_that_is_killed", &file, 1_000_000);
+    let mut writer = part("a_process_that_is_killed_loses_at_most_the_last_second", &file, 1_000_000);
     // Not before it has begun to write.
     let began = Instant::now();
     while now(Ledger::open(&file)).ok().flatten().is_none() {
@@ -256,6 +258,62 @@ fn while_another_program_holds_it_lines_wait_and_recording_does_not() {
     drop(second);
     assert_eq!(causes.iter().count(), 0);
     assert_eq!(totals(&file).calls, 2_001);
+}
+
+/// What recorders were told, and the lines that the ledger has then.
+#[cfg(unix)]
+fn taken_away(how: impl Fn(&Path)) -> (Vec<Cause>, u64, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data/ledger.sqlite");
+    let (sender, causes) = channel();
+    let recorder = Recorder::start(file.clone(), move |error| sender.send(error.cause).unwrap());
+    for at in 0..3 {
+        recorder.record(call(at, Kind::Call, "house", "ring"));
+        assert!(recorder.flush(LONG));
+        assert!(file.exists());
+        how(&file);
+    }
+    recorder.record(call(9, Kind::Call, "house", "book"));
+    assert!(recorder.flush(LONG));
+    let written = recorder.recorded().written;
+    drop(recorder);
+    (causes.iter().collect(), written, totals(&file).calls)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_ledger_that_is_taken_away_is_made_anew_and_that_is_told_once() {
+    let delete = |file: &Path| std::fs::remove_file(file).unwrap();
+    assert_eq!(taken_away(delete), (vec![Cause::Gone], 4, 1));
+    let with_all = |file: &Path| {
+        for name in std::fs::read_dir(file.parent().unwrap()).unwrap() {
+            std::fs::remove_file(name.unwrap().path()).unwrap();
+        }
+    };
+    assert_eq!(taken_away(with_all), (vec![Cause::Gone], 4, 1));
+    let folder = |file: &Path| std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    assert_eq!(taken_away(folder), (vec![Cause::Gone], 4, 1));
+    let other = tempfile::tempdir().unwrap();
+    let old = other.path().join("old.sqlite");
+    let renamed = |file: &Path| std::fs::rename(file, &old).unwrap();
+    assert_eq!(taken_away(renamed), (vec![Cause::Gone], 4, 1));
+    // With all that was written to it, also what stood in the log that was left behind.
+    assert_eq!(totals(&old).calls, 1);
+    // Another one in its place: it is gone on with.
+    let kept = other.path().join("kept.sqlite");
+    let first = recorder(&kept);
+    (0..5).for_each(|at| first.record(call(at, Kind::Call, "shed", "dig")));
+    assert!(first.flush(LONG));
+    drop(first);
+    let began = Instant::now();
+    while other.path().join("kept.sqlite-wal").exists() && began.elapsed() < LONG {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let replaced = |file: &Path| {
+        std::fs::copy(&kept, file.with_extension("new")).unwrap();
+        std::fs::rename(file.with_extension("new"), file).unwrap();
+    };
+    assert_eq!(taken_away(replaced), (vec![Cause::Gone], 4, 6));
 }
 
 #[test]

@@ -6,9 +6,10 @@ use super::{Asked, CacheWatch, Cost, Ended, Exchange, LeverAction, Observed, Rec
 use crate::call::{bounded, stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{AssertSqlSafe, Row};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// The columns that are written, in the order in which [`write`] binds them.
 pub(crate) const COLUMNS: [&str; 71] = [
@@ -85,6 +86,26 @@ pub(crate) const COLUMNS: [&str; 71] = [
     "tool_set",
 ];
 
+/// Writes one of a name that is not there yet; no row comes back where it is.
+static NEW: LazyLock<&str> = LazyLock::new(|| insert("DO NOTHING"));
+
+/// Writes one in the place of that of its name.
+static AGAIN: LazyLock<&str> = LazyLock::new(|| {
+    let renewed: Vec<String> =
+        COLUMNS.iter().skip(1).map(|column| format!("{column} = excluded.{column}")).collect();
+    insert(&format!("DO UPDATE SET {}", renewed.join(", ")))
+});
+
+/// A statement, made once and kept: as a text that stays, it is found among the prepared ones and copied nowhere.
+fn insert(on_conflict: &str) -> &'static str {
+    let places = vec!["?"; COLUMNS.len()].join(", ");
+    let columns = COLUMNS.join(", ");
+    format!(
+        "INSERT INTO exchange ({columns}) VALUES ({places}) ON CONFLICT (id) {on_conflict} RETURNING number"
+    )
+    .leak()
+}
+
 /// How much JSON a column takes, in bytes; what is longer is left out whole.
 const LONGEST_JSON: usize = 64 * 1_024;
 
@@ -98,12 +119,19 @@ pub(crate) async fn write(
         Some(set) => Some(sets.number(connection, set).await?),
         None => None,
     };
-    let number = row(connection, one, set).await?;
-    for table in
-        ["DELETE FROM exchange_call WHERE exchange = ?", "DELETE FROM lever_action WHERE exchange = ?"]
-    {
-        sqlx::query(table).bind(number).execute(&mut *connection).await?;
-    }
+    let number = match row(connection, *NEW, one, set).await? {
+        Some(number) => number,
+        None => {
+            let number = row(connection, *AGAIN, one, set).await?.ok_or(sqlx::Error::RowNotFound)?;
+            for table in [
+                "DELETE FROM exchange_call WHERE exchange = ?",
+                "DELETE FROM lever_action WHERE exchange = ?",
+            ] {
+                sqlx::query(table).bind(number).execute(&mut *connection).await?;
+            }
+            number
+        }
+    };
     for (name, count) in &one.calls {
         sqlx::query("INSERT OR REPLACE INTO exchange_call (exchange, name, count) VALUES (?, ?, ?)")
             .bind(number)
@@ -112,44 +140,39 @@ pub(crate) async fn write(
             .execute(&mut *connection)
             .await?;
     }
-    for (place, action) in one.levers.iter().enumerate() {
+    if !one.levers.is_empty() {
+        // Every lever answers to every request: all of them in one statement.
+        let action = |one: &LeverAction| {
+            let (lever, reason) = (bounded(&one.lever).to_owned(), bounded(&one.reason).to_owned());
+            (lever, u8::from(one.edited), reason, stored(one.splices), one.bytes, one.tokens)
+        };
+        let actions: Vec<_> = one.levers.iter().map(action).collect();
         sqlx::query(
             "INSERT INTO lever_action (exchange, place, lever, edited, reason, splices, bytes, tokens) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+             SELECT ?1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 \
+             FROM json_each(?2)",
         )
         .bind(number)
-        .bind(stored(place as u64))
-        .bind(bounded(&action.lever))
-        .bind(action.edited)
-        .bind(bounded(&action.reason))
-        .bind(stored(action.splices))
-        .bind(action.bytes)
-        .bind(action.tokens)
+        .bind(serde_json::to_string(&actions).unwrap_or_default())
         .execute(&mut *connection)
         .await?;
     }
     Ok(())
 }
 
+/// Writes the row; its number, where it was written.
 async fn row(
     connection: &mut SqliteConnection,
+    sql: &'static str,
     one: &Exchange,
     set: Option<i64>,
-) -> Result<i64, sqlx::Error> {
+) -> Result<Option<i64>, sqlx::Error> {
     let footprint = one.footprint.as_ref();
     let slices = footprint.map(Footprint::slices);
     let usage = &one.usage;
     let cost = one.cost.as_ref();
     let cache = one.cache.as_ref();
-    let places = vec!["?"; COLUMNS.len()].join(", ");
-    let renewed: Vec<String> =
-        COLUMNS.iter().skip(1).map(|column| format!("{column} = excluded.{column}")).collect();
-    let sql = format!(
-        "INSERT INTO exchange ({}) VALUES ({places}) ON CONFLICT (id) DO UPDATE SET {} RETURNING number",
-        COLUMNS.join(", "),
-        renewed.join(", ")
-    );
-    let mut query = sqlx::query_as::<_, (i64,)>(AssertSqlSafe(sql))
+    let mut query = sqlx::query_as::<_, (i64,)>(sql)
         .bind(bounded(&one.id))
         .bind(stored(one.at_ms))
         .bind(bounded(&one.provider))
@@ -182,7 +205,7 @@ async fn row(
         query =
             query.bind(known(slice.wire_bytes)).bind(known(slice.content_bytes)).bind(known(slice.tokens));
     }
-    let (number,) = query
+    let row = query
         .bind(footprint.map(|footprint| stored(footprint.envelope_bytes)))
         .bind(footprint.and_then(|footprint| json(&footprint.standing)))
         .bind(footprint.map(|footprint| stored(footprint.standing_tokens())))
@@ -215,9 +238,9 @@ async fn row(
         .bind(cache.and_then(|cache| cache.miss_reason.as_deref()).map(bounded))
         .bind(cache.and_then(|cache| cache.agrees))
         .bind(set)
-        .fetch_one(connection)
+        .fetch_optional(connection)
         .await?;
-    Ok(number)
+    Ok(row.map(|(number,)| number))
 }
 
 /// A list as JSON; nothing for an empty one, or one that is too long.

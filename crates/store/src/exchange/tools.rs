@@ -110,7 +110,18 @@ impl ToolSet {
 
 /// The sets that a writer knows to be in the ledger, with their row's number.
 #[derive(Debug, Default)]
-pub(crate) struct KnownSets(HashMap<String, i64>);
+pub(crate) struct KnownSets {
+    sets: HashMap<String, Known>,
+    /// Counts transactions.
+    batch: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    number: i64,
+    /// In which transaction it was last seen to be there. While that lasts nobody can throw it away.
+    seen: u64,
+}
 
 impl KnownSets {
     /// How many are remembered; past it all are looked up anew.
@@ -118,7 +129,12 @@ impl KnownSets {
 
     /// After a transaction that was rolled back nothing is known.
     pub(crate) fn forget(&mut self) {
-        self.0.clear();
+        self.sets.clear();
+    }
+
+    /// A transaction begins that holds the write lock.
+    pub(crate) const fn begin(&mut self) {
+        self.batch += 1;
     }
 
     /// The number of the set's row, which is made where there is none.
@@ -127,15 +143,19 @@ impl KnownSets {
         connection: &mut SqliteConnection,
         set: &ToolSet,
     ) -> Result<i64, sqlx::Error> {
-        if let Some(number) = self.0.get(&set.hash) {
+        if let Some(known) = self.sets.get_mut(&set.hash) {
+            if known.seen == self.batch {
+                return Ok(known.number);
+            }
             // Another process may have thrown it away meanwhile.
             let there: Option<(i64,)> = sqlx::query_as("SELECT id FROM tool_set WHERE id = ? AND hash = ?")
-                .bind(number)
+                .bind(known.number)
                 .bind(&set.hash)
                 .fetch_optional(&mut *connection)
                 .await?;
             if there.is_some() {
-                return Ok(*number);
+                known.seen = self.batch;
+                return Ok(known.number);
             }
         }
         let there: Option<(i64,)> = sqlx::query_as("SELECT id FROM tool_set WHERE hash = ?")
@@ -146,10 +166,10 @@ impl KnownSets {
             Some((number,)) => number,
             None => insert(connection, set).await?,
         };
-        if self.0.len() >= Self::MOST {
+        if self.sets.len() >= Self::MOST {
             self.forget();
         }
-        self.0.insert(set.hash.clone(), number);
+        self.sets.insert(set.hash.clone(), Known { number, seen: self.batch });
         Ok(number)
     }
 }
