@@ -48,8 +48,8 @@ pub struct Watch {
     pub observers: Vec<Observer>,
     /// What time it is.
     pub clock: Clock,
-    /// Is told, once, why lines are lost.
-    pub tell: Box<dyn FnOnce(&Error) + Send>,
+    /// Is told why lines are lost, once, and that the ledger was taken away, once.
+    pub tell: Box<dyn FnMut(&Error) + Send>,
 }
 
 /// Tells a number.
@@ -90,9 +90,8 @@ impl Watching {
             Place::Off => None,
             Place::File(file) => Some(file),
         };
-        let recorder = file.as_ref().map(|file| {
-            Arc::new(Recorder::keeping(file.clone(), watch.retention, move |error| (watch.tell)(error)))
-        });
+        let recorder =
+            file.as_ref().map(|file| Arc::new(Recorder::keeping(file.clone(), watch.retention, watch.tell)));
         let (live, metrics, book) = (Arc::<Live>::default(), Arc::<Metrics>::default(), Arc::new(watch.book));
         let names = NameMap::default();
         let remembered = file

@@ -148,7 +148,7 @@ impl Inner {
                 None => body,
                 Some(encoding) => {
                     let decoded = decode::decode(encoding, &body, MOST)?;
-                    decoded.whole.then(|| Bytes::from(decoded.bytes))?
+                    decoded.whole.then(|| Bytes::from(decoded.bytes.into_owned()))?
                 }
             };
             let facts = own.with_parser(|parser| Facts::read(parser, &asked, &body))?;

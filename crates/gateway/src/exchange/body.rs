@@ -34,6 +34,21 @@ impl Copied {
         })
     }
 
+    /// The body in one piece, as far as it is here. Where it came in several they are put together in `room`, in place of
+    /// what that held.
+    pub fn joined<'a>(&'a self, room: &'a mut Vec<u8>) -> &'a [u8] {
+        match self.chunks.as_slice() {
+            [] => &[],
+            [only] => only,
+            several => {
+                room.clear();
+                room.reserve(usize::try_from(self.length).unwrap_or_default());
+                several.iter().for_each(|chunk| room.extend_from_slice(chunk));
+                room
+            }
+        }
+    }
+
     /// Its hash; `None` where it is not whole.
     pub fn sha256(&self) -> Option<Hash> {
         self.whole.then(|| {
@@ -100,6 +115,10 @@ mod tests {
     fn a_body_in_pieces_is_the_body() {
         let body = copied(&["{\"a\"", ":1}"]);
         assert_eq!(body.bytes().unwrap(), "{\"a\":1}");
+        let mut room = b"what was there before".to_vec();
+        assert_eq!(body.joined(&mut room), b"{\"a\":1}");
+        assert_eq!(copied(&["{}"]).joined(&mut room), b"{}");
+        assert_eq!(copied(&[]).joined(&mut room), b"");
         assert_eq!(body.sha256(), copied(&["{\"a\":1}"]).sha256());
         assert_eq!(Copied { whole: false, ..body }.bytes(), None);
     }

@@ -47,6 +47,11 @@ impl Events {
         self.receiver.recv().ok().map(|event| self.taken(event))
     }
 
+    /// How many bytes of bodies wait.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
     /// Waits for the next event for no longer than `time`.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use crate::exchange::{Answer, Unread};
 use deadweight_store::Observed;
 use deadweight_wire::Dialect;
 use deadweight_wire::usage::{Counters, End, Outcome, StreamReader, of_body};
+use std::borrow::Cow;
 
 /// What was read of an answer.
 #[derive(Debug, Default)]
@@ -36,20 +37,21 @@ pub(super) fn plausible(counters: &mut Counters) {
     }
 }
 
-/// Reads an answer. `dialect` is that of its request. A counter that cannot be meant counts as not sent.
-pub(super) fn read(answer: Answer, dialect: Option<Dialect>) -> Read {
-    let mut read = as_sent(answer, dialect);
+/// Reads an answer. `dialect` is that of its request, `room` where a body that came in pieces is put together. A counter
+/// that cannot be meant counts as not sent.
+pub(super) fn read(answer: Answer, dialect: Option<Dialect>, room: &mut Vec<u8>) -> Read {
+    let mut read = as_sent(answer, dialect, room);
     if let Some(outcome) = &mut read.outcome {
         plausible(&mut outcome.counters);
     }
     read
 }
 
-fn as_sent(answer: Answer, dialect: Option<Dialect>) -> Read {
+fn as_sent(answer: Answer, dialect: Option<Dialect>, room: &mut Vec<u8>) -> Read {
     match answer {
         Answer::Stream(outcome) => Read { outcome: Some(*outcome), streamed: true },
         Answer::Body { body, encoding, stream } => Read {
-            outcome: dialect.and_then(|dialect| of_copy(&body, encoding.as_deref(), stream, dialect)),
+            outcome: dialect.and_then(|dialect| of_copy(&body, encoding.as_deref(), stream, dialect, room)),
             streamed: stream,
         },
         Answer::Unread(
@@ -63,14 +65,15 @@ fn of_copy(
     encoding: Option<&str>,
     stream: bool,
     dialect: Dialect,
+    room: &mut Vec<u8>,
 ) -> Option<Outcome> {
     // A body that was cut is no JSON, but a stream says what it has said.
     let whole = body.whole;
-    let pieces: Vec<u8> = body.chunks.concat();
+    let pieces = body.joined(room);
     let (bytes, whole) = match encoding {
-        None => (pieces, whole),
+        None => (Cow::Borrowed(pieces), whole),
         Some(encoding) => {
-            let decoded = decode::decode(encoding, &pieces, MOST)?;
+            let decoded = decode::decode(encoding, pieces, MOST)?;
             (decoded.bytes, decoded.whole && whole)
         }
     };
@@ -126,6 +129,7 @@ mod tests {
         let read_json = read(
             Answer::Body { body: json, encoding: None, stream: false },
             Some(Dialect::AnthropicMessages),
+            &mut Vec::new(),
         );
         let stream = body(
             "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,\"cache_read_input_tokens\":7,\"output_tokens\":1}}}\n\n\
@@ -134,6 +138,7 @@ mod tests {
         let read_stream = read(
             Answer::Body { body: stream, encoding: None, stream: true },
             Some(Dialect::AnthropicMessages),
+            &mut Vec::new(),
         );
         let of = |read: &Read| observed(&read.outcome.as_ref().unwrap().counters);
         assert_eq!(of(&read_json), of(&read_stream));
@@ -148,6 +153,7 @@ mod tests {
         let read = read(
             Answer::Body { body: json, encoding: None, stream: false },
             Some(Dialect::AnthropicMessages),
+            &mut Vec::new(),
         );
         let observed = observed(&read.outcome.unwrap().counters);
         assert_eq!((observed.prompt, observed.output), (None, Some(3)));
@@ -157,7 +163,9 @@ mod tests {
     fn an_error_is_named_by_its_type_and_a_cut_stream_is_no_success() {
         let of = |text, stream| {
             let answer = Answer::Body { body: body(text), encoding: None, stream };
-            read(answer, Some(Dialect::AnthropicMessages)).outcome.and_then(|outcome| error(&outcome))
+            read(answer, Some(Dialect::AnthropicMessages), &mut Vec::new())
+                .outcome
+                .and_then(|outcome| error(&outcome))
         };
         let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded: secret"}}"#;
         assert_eq!(of(error, false).as_deref(), Some("overloaded_error"));

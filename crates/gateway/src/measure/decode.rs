@@ -1,12 +1,13 @@
 //! The copy of a compressed body, read. What was forwarded stays as it was.
 
+use std::borrow::Cow;
 use std::io::{self, Read};
 
 /// What a compressed body says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Decoded {
-    /// Its bytes, as far as they could be read.
-    pub bytes: Vec<u8>,
+pub(crate) struct Decoded<'b> {
+    /// Its bytes, as far as they could be read. They are the body's own where nothing was to be undone.
+    pub bytes: Cow<'b, [u8]>,
     /// Whether that is all of it: not cut, not damaged, not larger than was allowed.
     pub whole: bool,
 }
@@ -16,24 +17,23 @@ const MOST_ENCODINGS: usize = 4;
 
 /// Undoes a `Content-Encoding`. At most `most` bytes come out, so that a small body cannot fill the memory. `None`: an
 /// encoding that is not known.
-pub(crate) fn decode(encoding: &str, bytes: &[u8], most: usize) -> Option<Decoded> {
+pub(crate) fn decode<'b>(encoding: &str, bytes: &'b [u8], most: usize) -> Option<Decoded<'b>> {
     let names: Vec<&str> = encoding.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.len() > MOST_ENCODINGS {
         return None;
     }
-    let mut body = Decoded { bytes: bytes.to_vec(), whole: true };
+    let mut body = Decoded { bytes: Cow::Borrowed(bytes), whole: true };
     // The last one that is named was put on last.
-    for name in names.into_iter().rev() {
-        let before = body.whole;
-        body = one(&name.to_ascii_lowercase(), &body.bytes, most)?;
-        body.whole &= before;
+    for name in names.into_iter().rev().filter(|name| !name.eq_ignore_ascii_case("identity")) {
+        let (bytes, whole) = one(&name.to_ascii_lowercase(), &body.bytes, most)?;
+        body = Decoded { bytes: Cow::Owned(bytes), whole: whole && body.whole };
     }
     Some(body)
 }
 
-fn one(name: &str, bytes: &[u8], most: usize) -> Option<Decoded> {
+/// What comes of undoing one encoding, and whether that is all of it.
+fn one(name: &str, bytes: &[u8], most: usize) -> Option<(Vec<u8>, bool)> {
     Some(match name {
-        "identity" => Decoded { bytes: bytes.to_vec(), whole: true },
         "gzip" | "x-gzip" => read(flate2::read::MultiGzDecoder::new(bytes), most),
         // By the standard with zlib's frame; some send it bare.
         "deflate" if zlib(bytes) => read(flate2::read::ZlibDecoder::new(bytes), most),
@@ -41,7 +41,7 @@ fn one(name: &str, bytes: &[u8], most: usize) -> Option<Decoded> {
         "br" => read(brotli_decompressor::Decompressor::new(bytes, 4096), most),
         "zstd" => match ruzstd::decoding::StreamingDecoder::new(bytes) {
             Ok(decoder) => read(decoder, most),
-            Err(_) => Decoded { bytes: Vec::new(), whole: false },
+            Err(_) => (Vec::new(), false),
         },
         _ => return None,
     })
@@ -57,14 +57,14 @@ fn zlib(bytes: &[u8]) -> bool {
     }
 }
 
-fn read(decoder: impl Read, most: usize) -> Decoded {
+fn read(decoder: impl Read, most: usize) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     // One more than is allowed tells whether there was more.
     let limit = (most as u64).saturating_add(1);
     let read: io::Result<usize> = decoder.take(limit).read_to_end(&mut bytes);
     let whole = read.is_ok() && bytes.len() <= most;
     bytes.truncate(most);
-    Decoded { bytes, whole }
+    (bytes, whole)
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
             [("gzip", gzip(&body)), ("deflate", zlib(&body)), ("zstd", zstd(&body)), ("br", brotli(&body))]
         {
             let decoded = decode(name, &packed, 1 << 20).unwrap();
-            assert_eq!(decoded, Decoded { bytes: body.clone(), whole: true }, "{name}");
+            assert_eq!(decoded, Decoded { bytes: body.clone().into(), whole: true }, "{name}");
             let cut = decode(name, &packed[..packed.len() - 6], 1 << 20).unwrap();
             assert!(!cut.whole && body.starts_with(&cut.bytes), "{name}");
         }
@@ -119,8 +119,10 @@ mod tests {
         let body = b"hello hello hello".to_vec();
         let packed = zstd(&gzip(&body));
         assert_eq!(decode(" gzip, ZSTD", &packed, 1 << 20).unwrap().bytes, body);
-        assert_eq!(decode("identity", &body, 100).unwrap().bytes, body);
-        assert_eq!(decode("", &body, 100).unwrap().bytes, body);
+        for nothing in ["identity", "", "Identity, identity"] {
+            let decoded = decode(nothing, &body, 100).unwrap();
+            assert!(matches!(decoded.bytes, Cow::Borrowed(bytes) if bytes == body), "{nothing}");
+        }
         assert!(decode("gzip, compress", &packed, 100).is_none());
         assert!(decode("gzip,gzip,gzip,gzip,gzip", &packed, 100).is_none());
     }

@@ -1,7 +1,8 @@
 //! The measuring: what the relay tells becomes records, off the way of whatever is forwarded.
 //!
-//! One thread reads the events. A request that has begun is priced and placed in its conversation at once; when its
-//! answer is over, the provider's counters are set beside that, and the record goes to the ledger and to [`Live`].
+//! One thread reads the events, some at a time and behind whatever forwards. A request that has begun is priced and placed
+//! in its conversation; when its answer is over, the provider's counters are set beside that, and the record goes to the
+//! ledger and to [`Live`].
 //!
 //! [`Live`]: crate::live::Live
 
@@ -27,11 +28,12 @@ use deadweight_price::Book;
 use deadweight_store::{self as store, Asked, Exchange};
 use deadweight_wire::Dialect;
 use deadweight_wire::json::Parser;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tunnel::Tunnel;
 use turns::{Placed, Turns};
 
@@ -64,6 +66,21 @@ pub struct Setup {
     pub observers: Vec<Observer>,
 }
 
+/// How long the first event of a burst waits for others. Most requests are answered by then, and nothing that is read off
+/// them takes the processor from the answer.
+const GATHER: Duration = Duration::from_millis(20);
+/// With so many bytes of bodies waiting nothing is waited for.
+const ENOUGH: u64 = 16 << 20;
+/// How often what is remembered of conversations is written down. It is more with every turn, and only the last counts.
+/// With the time that the ledger's writer takes, a process that is killed loses no more than its last second.
+const SAVE: Duration = Duration::from_millis(700);
+/// How many sessions may wait for that.
+const UNSAVED: usize = 256;
+/// How often it is looked whether there is anything while nothing passes.
+const LONG: Duration = Duration::from_secs(60);
+/// How much of the room for bodies is kept while nothing passes, in bytes.
+const ROOM: usize = 4 << 20;
+
 /// Starts the measuring on a thread of its own. It ends when the relay is gone and all its events are read.
 ///
 /// # Errors
@@ -72,9 +89,26 @@ pub struct Setup {
 pub fn start(events: Events, setup: Setup, live: Arc<Live>) -> io::Result<JoinHandle<()>> {
     let mut measurer = Measurer::new(setup, live);
     std::thread::Builder::new().name("measure".to_owned()).spawn(move || {
-        while let Some(event) = events.next() {
-            measurer.take(event);
+        // Of this thread alone, which is how Linux has it: what forwards goes first.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::setpriority_process(None, 10);
+        loop {
+            match events.next_within(measurer.due()) {
+                Ok(event) => {
+                    if events.waiting() < ENOUGH {
+                        std::thread::sleep(GATHER);
+                    }
+                    measurer.take(event);
+                    while let Some(event) = events.try_next() {
+                        measurer.take(event);
+                    }
+                    measurer.rest();
+                }
+                Err(RecvTimeoutError::Timeout) => measurer.save(),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
         }
+        measurer.save();
     })
 }
 
@@ -88,8 +122,13 @@ pub struct Measurer {
     observers: Vec<Observer>,
     live: Arc<Live>,
     parser: Parser,
+    /// Where bodies that came in pieces are put together.
+    room: Vec<u8>,
     turns: Turns,
     open: HashMap<ExchangeId, Open>,
+    /// Sessions that are to be written down, with the time of their last turn.
+    unsaved: BTreeMap<String, u64>,
+    saved: Option<Instant>,
 }
 
 /// An exchange that is under way.
@@ -119,8 +158,11 @@ impl Measurer {
             observers: setup.observers,
             live,
             parser: Parser::new(),
+            room: Vec::new(),
             turns: Turns::new(lineages),
             open: HashMap::new(),
+            unsaved: BTreeMap::new(),
+            saved: None,
         }
     }
 
@@ -140,8 +182,15 @@ impl Measurer {
         let mut open = Open { exchange: record(&begun), dialect: begun.dialect, placed: None, tunnel: None };
         match open.exchange.asked {
             Asked::Generate | Asked::Count => {
-                match request::measure(&begun, &mut self.parser, &self.origins, &self.names, &*self.estimator)
-                {
+                let measured = request::measure(
+                    &begun,
+                    &mut self.room,
+                    &mut self.parser,
+                    &self.origins,
+                    &self.names,
+                    &*self.estimator,
+                );
+                match measured {
                     Ok(measured) => self.measured(&begun, measured, &mut open),
                     Err(why) => open.exchange.unmeasured = Some(why.to_string()),
                 }
@@ -186,7 +235,7 @@ impl Measurer {
             let cut = tunnel.cut(&self.book, &ended);
             cut.into_iter().for_each(|exchange| self.finish(exchange));
         }
-        let read = answer::read(ended.answer, open.dialect);
+        let read = answer::read(ended.answer, open.dialect, &mut self.room);
         let exchange = &mut open.exchange;
         exchange.ended = store::Ended {
             how: ended.end.name().to_owned(),
@@ -231,13 +280,45 @@ impl Measurer {
         }
         self.live.observe(&exchange);
         let Some(recorder) = &self.recorder else { return };
-        if exchange.turn.is_some()
-            && let Some(state) = self.turns.save(&exchange.session)
-        {
-            let session = exchange.session.clone();
-            recorder.lineage(store::Lineage { session, at_ms: exchange.at_ms, state });
+        if exchange.turn.is_some() {
+            match self.unsaved.get_mut(&exchange.session) {
+                Some(at_ms) => *at_ms = exchange.at_ms,
+                None => {
+                    self.unsaved.insert(exchange.session.clone(), exchange.at_ms);
+                }
+            }
         }
         recorder.exchange(exchange);
+        if self.unsaved.len() >= UNSAVED || self.saved.is_none_or(|saved| saved.elapsed() >= SAVE) {
+            self.save();
+        }
+    }
+
+    /// Writes down what is remembered of the conversations that went on since it was last done.
+    pub fn save(&mut self) {
+        self.saved = Some(Instant::now());
+        let Some(recorder) = &self.recorder else { return };
+        for (session, at_ms) in std::mem::take(&mut self.unsaved) {
+            if let Some(state) = self.turns.save(&session) {
+                recorder.lineage(store::Lineage { session, at_ms, state });
+            }
+        }
+    }
+
+    /// In how long the next of these is to be written down.
+    fn due(&self) -> Duration {
+        match self.saved {
+            _ if self.unsaved.is_empty() => LONG,
+            Some(saved) => SAVE.saturating_sub(saved.elapsed()),
+            None => Duration::ZERO,
+        }
+    }
+
+    /// Nothing waits to be taken in.
+    fn rest(&mut self) {
+        if self.room.capacity() > ROOM {
+            self.room = Vec::new();
+        }
     }
 }
 

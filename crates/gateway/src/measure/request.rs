@@ -71,26 +71,30 @@ pub(super) fn asked(begun: &Begun) -> Asked {
     }
 }
 
-/// Measures a request.
+/// Measures a request. `room`: where a body that came in pieces is put together.
 pub(super) fn measure(
     begun: &Begun,
+    room: &mut Vec<u8>,
     parser: &mut Parser,
     origins: &Origins,
     names: &NameMap,
     estimator: &dyn Estimator,
 ) -> Result<Measured, Unmeasured> {
-    let body = begun.received.bytes().ok_or(match begun.received.chunks.is_empty() {
-        true if begun.received.length > 0 => Unmeasured::TooLarge,
-        _ => Unmeasured::Cut,
-    })?;
-    let body: Cow<'_, [u8]> = match begun.headers.get("content-encoding") {
-        None => Cow::Borrowed(&body),
+    if !begun.received.whole {
+        return Err(match begun.received.chunks.is_empty() {
+            true if begun.received.length > 0 => Unmeasured::TooLarge,
+            _ => Unmeasured::Cut,
+        });
+    }
+    let body = begun.received.joined(room);
+    let body = match begun.headers.get("content-encoding") {
+        None => Cow::Borrowed(body),
         Some(encoding) => {
-            let decoded = decode::decode(encoding, &body, MOST).ok_or(Unmeasured::Encoding)?;
+            let decoded = decode::decode(encoding, body, MOST).ok_or(Unmeasured::Encoding)?;
             if !decoded.whole {
                 return Err(Unmeasured::Damaged);
             }
-            Cow::Owned(decoded.bytes)
+            decoded.bytes
         }
     };
     of_body(begun, &body, parser, origins, names, estimator)

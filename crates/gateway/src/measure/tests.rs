@@ -169,6 +169,33 @@ fn a_refused_request_is_sent_again_and_counts_once() {
 }
 
 #[test]
+fn what_is_remembered_is_written_down_for_many_turns_at_once_and_the_last_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    let recorder = Arc::new(store::Recorder::start(file.clone(), |error| panic!("{error}")));
+    let mut bench = Bench::new();
+    bench.measurer.recorder = Some(Arc::clone(&recorder));
+    let mut said = vec!["Do the first thing, please."];
+    for _ in 0..100 {
+        bench.turn(&request("s", &said), 200, &answer(3, 0, 0));
+        said.extend(["Done, as far as I can tell.", "Go on with what comes next, please."]);
+    }
+    assert_eq!(bench.measurer.unsaved.len(), 1);
+    bench.measurer.save();
+    assert_eq!((bench.measurer.unsaved.len(), bench.measurer.due()), (0, LONG));
+    assert!(recorder.flush(Duration::from_secs(60)));
+    let written = recorder.recorded().written;
+    assert!((102..150).contains(&written), "{written}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let lineages = runtime.block_on(async {
+        store::Ledger::open(&file).await.unwrap().unwrap().lineages(0, 10).await.unwrap()
+    });
+    assert_eq!(lineages.len(), 1);
+    assert_eq!(lineages[0].at_ms, bench.records.lock().unwrap().last().unwrap().at_ms);
+    assert_eq!(Some(&lineages[0].state), bench.measurer.turns.save("s1").as_ref());
+}
+
+#[test]
 fn what_is_no_turn_is_recorded_all_the_same() {
     let mut bench = Bench::new();
     let body = request("s", &["How long is this?"]);

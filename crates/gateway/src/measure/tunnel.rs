@@ -38,7 +38,8 @@ impl Measurer {
 
     fn in_tunnel(&mut self, open: &mut Open, frame: &Frame) -> Option<Exchange> {
         let dialect = open.dialect?;
-        let text = if frame.compressed { None } else { frame.text.bytes() };
+        let readable = frame.text.whole && !frame.compressed;
+        let text = readable.then(|| frame.text.joined(&mut self.room));
         let tunnel = open.tunnel.get_or_insert_with(|| Box::new(Tunnel { turns: 0, turn: None }));
         match frame.way {
             Way::Up => {
@@ -53,7 +54,7 @@ impl Measurer {
                 exchange.agent.clone_from(&open.exchange.agent);
                 match request::of_body(
                     &begun,
-                    &text,
+                    text,
                     &mut self.parser,
                     &self.origins,
                     &self.names,
@@ -86,11 +87,11 @@ impl Measurer {
                 let text = text?;
                 // An event of a stream, without the stream's framing. Its JSON has no bare line ends to stumble over.
                 turn.reader.feed(b"data: ");
-                let line: Vec<u8> =
-                    text.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
-                turn.reader.feed(&line);
+                for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
+                    turn.reader.feed(line);
+                }
                 turn.reader.feed(b"\n\n");
-                if !ends(&text) {
+                if !ends(text) {
                     return None;
                 }
                 Some(tunnel.turn.take()?.done(&self.book, "complete", frame.at))

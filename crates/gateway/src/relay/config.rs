@@ -168,7 +168,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 4096,
+            connections: 8_192,
             headers: 128,
             head_bytes: 64 << 10,
             head_time: Duration::from_secs(10),

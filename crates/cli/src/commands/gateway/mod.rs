@@ -124,8 +124,7 @@ fn watch(settings: &Settings, otlp: Option<Arc<Otlp>>) -> Watch {
         observers: told.into_iter().collect(),
         clock: clock::system(),
         tell: Box::new(|error| {
-            let file = error.file.display();
-            exit::warn(&format!("requests are not recorded: {error}, {file}; {}", error.remedy()));
+            exit::warn(&super::of_ledger("requests are not recorded", error));
         }),
     }
 }

@@ -35,8 +35,7 @@ impl Record {
         let recorder = match place {
             Place::Off => None,
             Place::File(file) => Some(Arc::new(Recorder::start(file.clone(), |error| {
-                let file = error.file.display();
-                exit::warn(&format!("calls are not recorded: {error}, {file}; {}", error.remedy()));
+                exit::warn(&crate::commands::of_ledger("calls are not recorded", error));
             }))),
         };
         Self {

@@ -71,8 +71,7 @@ pub(super) fn start(doors: &Doors, ledger: &Ledger, servers: &[String]) -> Resul
             observers: vec![Box::new(move |exchange| lock(&counting).observe(exchange))],
             clock: clock::system(),
             tell: Box::new(move |error: &Error| {
-                let file = error.file.display();
-                note(&of_ledger, format!("not all is recorded: {error}, {file}; {}", error.remedy()));
+                note(&of_ledger, crate::commands::of_ledger("not all is recorded", error));
             }),
         },
     )
