@@ -1,6 +1,6 @@
 //! The way from the relay to whoever measures: never waited for, and bounded in memory.
 
-use super::{Answer, Event, Unread};
+use super::{Answer, Begun, Copied, Event, Unread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -32,6 +32,7 @@ pub struct Events {
 impl Sink {
     /// Tells an event, at once. When nobody listens any more it is lost.
     pub fn tell(&self, mut event: Event) {
+        gather(&mut event);
         let held = held(&event);
         if held > 0 && self.waiting.fetch_add(held, Ordering::Relaxed) + held > self.bound {
             self.waiting.fetch_sub(held, Ordering::Relaxed);
@@ -72,9 +73,38 @@ impl Events {
     }
 }
 
-/// Bytes of bodies in an event. A body that was sent as it came is the same memory, and counts once.
+/// A body of at most so many bytes is copied: what it came in is as large again, and is used for what comes next.
+const SMALL: u64 = 32 << 10;
+
+/// Puts small bodies into memory of their own.
+fn gather(event: &mut Event) {
+    let own = |body: &mut Copied| {
+        if !body.chunks.is_empty() && body.length <= SMALL {
+            body.chunks = vec![body.chunks.concat().into()];
+        }
+    };
+    match event {
+        Event::Begun(begun) => {
+            let Begun { received, sent, .. } = &mut **begun;
+            let same = received.is_same_memory(sent);
+            own(received);
+            if same { sent.chunks.clone_from(&received.chunks) } else { own(sent) }
+        }
+        Event::Frame(frame) => own(&mut frame.text),
+        Event::Ended(ended) => {
+            if let Answer::Body { body, .. } = &mut ended.answer {
+                own(body);
+            }
+        }
+    }
+}
+
+/// What an event takes besides its bodies, about.
+const ITSELF: u64 = 2 << 10;
+
+/// Bytes that an event takes. A body that was sent as it came is the same memory, and counts once.
 fn held(event: &Event) -> u64 {
-    let bytes = |body: &super::Copied| if body.chunks.is_empty() { 0 } else { body.length };
+    let bytes = |body: &Copied| if body.chunks.is_empty() { 0 } else { body.length + ITSELF };
     match event {
         Event::Begun(begun) if begun.edited.is_none() => bytes(&begun.received),
         Event::Begun(begun) => bytes(&begun.received) + bytes(&begun.sent),
@@ -100,7 +130,7 @@ fn forget(event: &mut Event) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Copied, ExchangeId, Frame, Way};
+    use crate::exchange::{ExchangeId, Frame, Way};
     use bytes::Bytes;
     use std::time::SystemTime;
 
@@ -121,15 +151,32 @@ mod tests {
     }
 
     #[test]
+    fn a_small_body_gives_back_what_it_came_in() {
+        let (sink, events) = channel(1 << 20);
+        for (length, small) in [(1_000, true), (100_000, false)] {
+            let came_in = Bytes::from(vec![b'x'; length * 2]);
+            let mut event = frame(1);
+            if let Event::Frame(frame) = &mut event {
+                let chunks = vec![came_in.slice(..length / 2), came_in.slice(length / 2..length)];
+                frame.text = Copied { chunks, length: length as u64, whole: true };
+            }
+            sink.tell(event);
+            let Some(Event::Frame(frame)) = events.next() else { panic!("no frame") };
+            assert_eq!(frame.text.bytes().unwrap().len(), length);
+            assert_eq!(came_in.try_into_mut().is_ok(), small);
+        }
+    }
+
+    #[test]
     fn what_does_not_fit_is_told_without_its_body() {
-        let (sink, events) = channel(100);
+        let (sink, events) = channel(100 + 2 * ITSELF);
         sink.tell(frame(60));
         sink.tell(frame(60));
         sink.tell(frame(40));
         assert!(whole(events.next()));
         assert!(!whole(events.next()));
         assert!(whole(events.next()));
-        sink.tell(frame(100));
+        sink.tell(frame(100 + ITSELF as usize));
         assert!(whole(events.try_next()));
         drop(sink);
         assert!(events.next().is_none());

@@ -128,7 +128,7 @@ pub struct Measurer {
     open: HashMap<ExchangeId, Open>,
     /// Sessions that are to be written down, with the time of their last turn.
     unsaved: BTreeMap<String, u64>,
-    saved: Option<Instant>,
+    saved: Instant,
 }
 
 /// An exchange that is under way.
@@ -162,7 +162,7 @@ impl Measurer {
             turns: Turns::new(lineages),
             open: HashMap::new(),
             unsaved: BTreeMap::new(),
-            saved: None,
+            saved: Instant::now(),
         }
     }
 
@@ -289,14 +289,14 @@ impl Measurer {
             }
         }
         recorder.exchange(exchange);
-        if self.unsaved.len() >= UNSAVED || self.saved.is_none_or(|saved| saved.elapsed() >= SAVE) {
+        if self.unsaved.len() >= UNSAVED || self.saved.elapsed() >= SAVE {
             self.save();
         }
     }
 
     /// Writes down what is remembered of the conversations that went on since it was last done.
     pub fn save(&mut self) {
-        self.saved = Some(Instant::now());
+        self.saved = Instant::now();
         let Some(recorder) = &self.recorder else { return };
         for (session, at_ms) in std::mem::take(&mut self.unsaved) {
             if let Some(state) = self.turns.save(&session) {
@@ -307,11 +307,7 @@ impl Measurer {
 
     /// In how long the next of these is to be written down.
     fn due(&self) -> Duration {
-        match self.saved {
-            _ if self.unsaved.is_empty() => LONG,
-            Some(saved) => SAVE.saturating_sub(saved.elapsed()),
-            None => Duration::ZERO,
-        }
+        if self.unsaved.is_empty() { LONG } else { SAVE.saturating_sub(self.saved.elapsed()) }
     }
 
     /// Nothing waits to be taken in.

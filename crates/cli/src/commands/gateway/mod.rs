@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Bytes of bodies that may wait to be measured.
-const WAITING: u64 = 256 << 20;
+const WAITING: u64 = 96 << 20;
 
 /// How long the last lines of the ledger may take.
 const LAST: Duration = Duration::from_secs(2);

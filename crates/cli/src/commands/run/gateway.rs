@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// Bytes of bodies that may wait to be measured.
-const WAITING: u64 = 256 << 20;
+const WAITING: u64 = 96 << 20;
 /// How long what is under way when the agent has ended may take to end.
 const DRAIN: Duration = Duration::from_secs(2);
 /// How long the last of it may take to be measured and written.
