@@ -7,6 +7,7 @@ mod commands;
 mod exit;
 mod render;
 mod settings;
+mod signals;
 mod target;
 
 use clap::Parser;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
+    signals::catch();
     let outcome = match cli.command {
         args::Command::Footprint(footprint) => commands::footprint::run(&footprint),
         args::Command::Gate(gate) => commands::gate::run(&gate),

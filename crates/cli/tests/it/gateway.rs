@@ -8,19 +8,25 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-struct Running {
-    child: Child,
-    address: String,
+/// A gateway that runs.
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) address: String,
     _out: BufReader<std::process::ChildStdout>,
 }
 
 fn start(sandbox: &Sandbox, args: &[&str]) -> Running {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_deadweight"))
+    let all: Vec<&str> = ["gateway", "--listen", "0", "--json"].iter().chain(args).copied().collect();
+    start_by(Command::new(env!("CARGO_BIN_EXE_deadweight")).args(all), sandbox)
+}
+
+/// Starts one by a command that says where it listens.
+pub(crate) fn start_by(command: &mut Command, sandbox: &Sandbox) -> Running {
+    let mut child = command
         .env_clear()
+        .env("PATH", std::env::var("PATH").unwrap_or_default())
         .env("HOME", sandbox.path())
         .current_dir(sandbox.path())
-        .args(["gateway", "--listen", "0", "--json"])
-        .args(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -34,16 +40,8 @@ fn start(sandbox: &Sandbox, args: &[&str]) -> Running {
 }
 
 impl Running {
-    fn ask(&self, path: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let length = body.len();
-        let method = if body.is_empty() { "GET" } else { "POST" };
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-ant-secret\r\n");
-        let rest = format!("connection: close\r\ncontent-length: {length}\r\n\r\n{body}");
-        stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+    pub(crate) fn ask(&self, path: &str, body: &str) -> String {
+        ask(&self.address, path, body).unwrap()
     }
 
     fn signal(&self, signal: Signal) {
@@ -51,7 +49,7 @@ impl Running {
     }
 
     /// Ends it; exit code and log.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         self.signal(Signal::TERM);
         let mut log = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
@@ -59,10 +57,24 @@ impl Running {
     }
 }
 
-fn eventually(what: &str, holds: impl Fn() -> bool) {
+/// Asks over a connection of its own; the whole answer.
+pub(crate) fn ask(address: &str, path: &str, body: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    let length = body.len();
+    let method = if body.is_empty() { "GET" } else { "POST" };
+    let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-ant-secret\r\n");
+    let rest = format!("connection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+    stream.write_all(format!("{head}{rest}").as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+/// Waits until something holds; a test that waits for minutes has failed.
+pub(crate) fn eventually(what: &str, holds: impl Fn() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

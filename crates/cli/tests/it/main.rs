@@ -11,6 +11,7 @@ mod gate_faults;
 mod gate_harm;
 mod gate_places;
 mod gateway;
+mod gateway_faults;
 mod hostile;
 mod ledger;
 mod lists;
