@@ -100,6 +100,12 @@ enum Action {
     InsertBefore(Vec<u8>),
     InsertAfter(Vec<u8>),
     Append(Vec<u8>),
+    /// A key and its value, and both together.
+    AppendEntry {
+        key: Vec<u8>,
+        value: Vec<u8>,
+        entry: Vec<u8>,
+    },
 }
 
 /// A list of edits of one document. Nothing is checked before [`Edits::apply`].
@@ -145,6 +151,19 @@ impl<'id, 'd> Edits<'id, 'd> {
     /// Inserts `text`, one JSON value, at the end of an array, which may be empty.
     pub fn append(&mut self, array: impl Into<Span<'id>>, text: impl Into<Vec<u8>>) -> &mut Self {
         self.change(array, Action::Append(text.into()))
+    }
+
+    /// Puts an entry at the end of an object, which may be empty. `key` is a JSON string with its quotes and must not be
+    /// there yet; `value` is one JSON value.
+    pub fn append_entry(
+        &mut self,
+        object: impl Into<Span<'id>>,
+        key: &str,
+        value: impl Into<Vec<u8>>,
+    ) -> &mut Self {
+        let value = value.into();
+        let entry = [key.as_bytes(), b":", &value].concat();
+        self.change(object, Action::AppendEntry { key: key.as_bytes().to_vec(), value, entry })
     }
 
     fn change(&mut self, span: impl Into<Span<'id>>, action: Action) -> &mut Self {

@@ -463,3 +463,40 @@ fn edits_at_the_bottom_of_a_million_levels() {
         assert_eq!(spliced.inverse().bytes(), text.as_bytes());
     });
 }
+
+#[test]
+fn an_entry_is_put_behind_the_last() {
+    let put = |text: &str, key: &str, value: &str| {
+        Parser::new().scope(text.as_bytes(), |doc| {
+            let doc = doc.unwrap();
+            let mut edits = Edits::new(doc);
+            edits.append_entry(doc.root(), key, value);
+            let spliced = edits.apply(&mut Parser::new())?;
+            assert_eq!(spliced.inverse().bytes(), text.as_bytes());
+            Ok::<_, SpliceError>(String::from_utf8(spliced.into_bytes()).unwrap())
+        })
+    };
+    assert_eq!(put(r#"{"a": [1] }"#, "\"b\"", "{}").unwrap(), r#"{"a": [1],"b":{} }"#);
+    assert_eq!(put("{ }", "\"b\"", "1").unwrap(), r#"{"b":1 }"#);
+    let reason = |text: &str, key: &str, value: &str| put(text, key, value).unwrap_err().reason;
+    assert_eq!(reason("[1]", "\"b\"", "1"), Reason::NotAnObject);
+    assert_eq!(reason(r#"{"a":1}"#, "\"a\"", "2"), Reason::BadKey);
+    assert_eq!(reason(r#"{"a":1}"#, "7", "2"), Reason::BadKey);
+    assert_eq!(reason(r#"{"a":1}"#, "\"\\u0061\"", "2"), Reason::BadKey);
+    assert!(matches!(reason(r#"{"a":1}"#, "\"b\"", "1,"), Reason::TextNotJson(_)));
+    assert!(matches!(reason(r#"{"a":1}"#, "b", "1"), Reason::TextNotJson(_)));
+    // Beside edits of the last entry, and with another of the same key.
+    Parser::new().scope(br#"{"a":1,"b":[2,3]}"#, |doc| {
+        let doc = doc.unwrap();
+        let last = doc.root().get("b").unwrap();
+        let mut edits = Edits::new(doc);
+        edits.remove(last.elements().last().unwrap()).append(last, "4").append_entry(
+            doc.root(),
+            "\"c\"",
+            "5",
+        );
+        assert_eq!(edits.apply(&mut Parser::new()).unwrap().bytes(), br#"{"a":1,"b":[2,4],"c":5}"#);
+        edits.append_entry(doc.root(), "\"c\"", "6");
+        assert_eq!(edits.apply(&mut Parser::new()).unwrap_err().reason, Reason::BadKey);
+    });
+}

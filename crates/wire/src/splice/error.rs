@@ -26,6 +26,10 @@ pub enum Reason {
     NotAnElement,
     /// An insertion is to stand at the end of something that is not an array.
     NotAnArray,
+    /// An entry is to stand at the end of something that is not an object.
+    NotAnObject,
+    /// The key of an entry that is to be put in is not a string, or is there already.
+    BadKey,
     /// The text to put in is not one JSON value; the error's offset is in that text.
     TextNotJson(json::Error),
     /// The place is inside, or the same as, one that another edit replaces or removes.
@@ -50,6 +54,10 @@ impl fmt::Display for SpliceError {
             }
             Reason::NotAnElement => write!(f, "the value at byte {offset} is not an element of an array"),
             Reason::NotAnArray => write!(f, "the value at byte {offset} is not an array"),
+            Reason::NotAnObject => write!(f, "the value at byte {offset} is not an object"),
+            Reason::BadKey => {
+                write!(f, "the object at byte {offset} cannot have an entry of that key put in")
+            }
             Reason::TextNotJson(error) => {
                 write!(f, "the text to put in at byte {offset} is not one JSON value: {error}")
             }

@@ -37,6 +37,10 @@ fn check_text(action: &Action, parser: &mut Parser) -> Result<(), crate::json::E
         | Action::InsertBefore(text)
         | Action::InsertAfter(text)
         | Action::Append(text) => parser.scope(text, |doc| doc.map(|_| ())),
+        Action::AppendEntry { key, value, .. } => {
+            parser.scope(key, |doc| doc.map(|_| ()))?;
+            parser.scope(value, |doc| doc.map(|_| ()))
+        }
     }
 }
 
@@ -216,6 +220,27 @@ impl<'c> Plan<'c> {
                     return Err(Reason::NotAnArray);
                 }
                 self.containers.entry(index).or_default().push(text);
+                Ok(Touch::Inside)
+            }
+            Action::AppendEntry { key, entry: text, .. } => {
+                let nodes = doc.nodes();
+                if entry || !nodes.get(index as usize).is_some_and(|node| node.kind == Kind::Object) {
+                    return Err(Reason::NotAnObject);
+                }
+                let same = |child: &Child| {
+                    let key_of = nodes.get(child.index as usize);
+                    key_of.and_then(|node| doc.bytes().get(node.start as usize..node.end as usize))
+                        == Some(key.as_slice())
+                };
+                let plain = key.len() >= 2 && key.first() == Some(&b'"') && !key.contains(&b'\\');
+                let list = self.containers.entry(index).or_default();
+                let twice = list.iter().any(|own| {
+                    own.strip_prefix(key.as_slice()).is_some_and(|rest| rest.first() == Some(&b':'))
+                });
+                if !plain || twice || children(nodes, index).iter().any(same) {
+                    return Err(Reason::BadKey);
+                }
+                list.push(text);
                 Ok(Touch::Inside)
             }
         }
