@@ -82,6 +82,8 @@ pub struct Circumstances<'a> {
     pub resting: &'a [Lever],
     /// Levers of whose cuts too much was asked for again.
     pub backed_off: &'a [Lever],
+    /// The tools that are used, where that is known.
+    pub hot: Option<&'a [String]>,
     /// The largest prompt that the model takes, in tokens, where that is known.
     pub window: Option<u64>,
     /// What the model's tokens cost, where that is known.
@@ -106,6 +108,7 @@ impl Default for Circumstances<'_> {
             counting: false,
             resting: &[],
             backed_off: &[],
+            hot: None,
             window: None,
             rates: None,
             hour: false,

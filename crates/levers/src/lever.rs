@@ -59,8 +59,12 @@ pub enum Lever {
     Passthrough,
     /// Definitions are left out that the user's tool policy could never allow.
     PruneTools,
+    /// Tools that are hardly used wait until the provider's own search finds them.
+    DeferTools,
     /// Tools that only changed their order go out in the order that is cached.
     SteadyPrefix,
+    /// The provider is asked to clear old results itself.
+    ServerEdit,
     /// What stands earlier in the same request becomes a pointer to it; a long run of equal lines becomes one line.
     Dedup,
     /// Large results that have scrolled past are cut to head and tail; reads of a file that changed since go first.
@@ -74,10 +78,12 @@ pub enum Lever {
 impl Lever {
     /// Every lever, in the order in which the planner asks them. A later one never touches what an earlier one put in
     /// place or points to.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Passthrough,
         Self::PruneTools,
+        Self::DeferTools,
         Self::SteadyPrefix,
+        Self::ServerEdit,
         Self::Dedup,
         Self::ElideResults,
         Self::CompactHistory,
@@ -90,7 +96,9 @@ impl Lever {
         match self {
             Self::Passthrough => "passthrough",
             Self::PruneTools => "prune-tools",
+            Self::DeferTools => "defer-tools",
             Self::SteadyPrefix => "steady-prefix",
+            Self::ServerEdit => "server-edit",
             Self::Dedup => "dedup",
             Self::ElideResults => "elide-results",
             Self::CompactHistory => "compact-history",
@@ -120,6 +128,8 @@ impl Lever {
             Self::ElideResults => 4,
             Self::PlaceBreakpoints => 5,
             Self::CompactHistory => 6,
+            Self::DeferTools => 7,
+            Self::ServerEdit => 8,
         }
     }
 
@@ -132,6 +142,7 @@ impl Lever {
     pub const fn class(self) -> Class {
         match self {
             Self::ElideResults | Self::CompactHistory => Class::Bounded,
+            Self::DeferTools | Self::ServerEdit => Class::OptIn,
             _ => Class::Lossless,
         }
     }
@@ -141,7 +152,9 @@ impl Lever {
     pub const fn timing(self) -> Timing {
         match self {
             Self::Passthrough | Self::PlaceBreakpoints => Timing::EveryRequest,
-            Self::PruneTools | Self::SteadyPrefix => Timing::Conversation,
+            Self::PruneTools | Self::DeferTools | Self::SteadyPrefix | Self::ServerEdit => {
+                Timing::Conversation
+            }
             Self::Dedup => Timing::FirstSend,
             Self::ElideResults | Self::CompactHistory => Timing::ColdStart,
         }
@@ -152,7 +165,8 @@ impl Lever {
     pub const fn on(self, profile: Profile) -> bool {
         match profile {
             Profile::Faithful => matches!(self, Self::Passthrough),
-            Profile::Default | Profile::Lean => true,
+            Profile::Default => !matches!(self.class(), Class::OptIn),
+            Profile::Lean => true,
         }
     }
 
@@ -161,10 +175,10 @@ impl Lever {
     pub const fn attacks(self) -> &'static str {
         match self {
             Self::Passthrough => "cache reads of the whole request",
-            Self::PruneTools => "tools",
+            Self::PruneTools | Self::DeferTools => "tools",
             Self::SteadyPrefix => "cache writes of tools, system and history",
             Self::Dedup => "history and tail",
-            Self::ElideResults | Self::CompactHistory => "history",
+            Self::ElideResults | Self::CompactHistory | Self::ServerEdit => "history",
             Self::PlaceBreakpoints => "cache reads of floor and history",
         }
     }
@@ -176,6 +190,15 @@ impl Lever {
             Self::Passthrough => "Nothing is changed.",
             Self::PruneTools => {
                 "Tools that your policy denies are not offered to the model. The names that were left out are recorded."
+            }
+            Self::DeferTools => {
+                "Tools that you hardly use are found by the provider's own tool search and not listed in each prompt. The \
+                 requests do not get smaller: what is saved shows in the provider's counters. Agents that do not know the \
+                 provider's search may not show, or repeat, what it answers."
+            }
+            Self::ServerEdit => {
+                "The provider clears old tool results itself when a conversation gets long. What it clears cannot be had \
+                 back, and each time it does so a part of the prompt is written to the cache anew."
             }
             Self::SteadyPrefix => {
                 "When an agent lists the same tools in another order, they are sent in the order in which the provider has \
@@ -227,6 +250,46 @@ impl Lever {
                 S::NotCold,
                 S::Pinned,
             ],
+            Self::DeferTools => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::Counting,
+                S::NoTools,
+                S::UnsupportedDialect,
+                S::UnknownModel,
+                S::ClientDefers,
+                S::NoUse,
+                S::Joined,
+                S::NothingNew,
+                S::WouldEmpty,
+                S::UnderThreshold,
+            ],
+            Self::ServerEdit => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::ClientEdits,
+                S::UnsupportedDialect,
+                S::UnknownModel,
+                S::NoTools,
+                S::Joined,
+                S::NothingNew,
+            ],
             Self::SteadyPrefix => &[
                 S::Off,
                 S::Signed,
@@ -260,6 +323,7 @@ impl Lever {
                 S::Joined,
                 S::ThinkingBound,
                 S::ClientEdits,
+                S::ServerEdits,
                 S::NothingNew,
                 S::UnderThreshold,
                 S::NothingFound,
@@ -279,6 +343,7 @@ impl Lever {
                 S::Joined,
                 S::ThinkingBound,
                 S::ClientEdits,
+                S::ServerEdits,
                 S::NotCold,
                 S::NoRestorePath,
                 S::OriginalsOff,
@@ -301,6 +366,7 @@ impl Lever {
                 S::Joined,
                 S::ThinkingBound,
                 S::ClientEdits,
+                S::ServerEdits,
                 S::Summarised,
                 S::NotCold,
                 S::NoRestorePath,
@@ -401,6 +467,14 @@ reasons! {
     ThinkingBound = "thinking_bound";
     /// The client has the provider edit or compact the conversation.
     ClientEdits = "client_edits";
+    /// The provider edits the conversation, as it was asked to by server-edit.
+    ServerEdits = "server_edits";
+    /// The client keeps tools out of the prompt itself.
+    ClientDefers = "client_defers";
+    /// Nothing is known of which tools are used.
+    NoUse = "no_use";
+    /// Tokens are only counted, and the provider counts none of a request that has this.
+    Counting = "counting";
     /// The client sums the conversation up, or it was summed up just before.
     Summarised = "summarised";
     /// It would cost more than it saves, or not pay soon enough.

@@ -109,6 +109,14 @@ pub struct Thresholds {
     pub full: u64,
     /// Within how many requests an edit of what is cached has to pay for itself.
     pub requests: u64,
+    /// Tools that would be deferred have to weigh so many bytes together, as they are sent.
+    pub deferred: usize,
+    /// From how many tokens on the provider is asked to clear old tool results.
+    pub clear_from: u64,
+    /// How many calls of tools keep their results then.
+    pub clear_keep: u64,
+    /// How many tokens it has to clear at least.
+    pub clear_least: u64,
 }
 
 impl Default for Thresholds {
@@ -126,6 +134,10 @@ impl Default for Thresholds {
             view: 24_000,
             full: 85,
             requests: 40,
+            deferred: 8 << 10,
+            clear_from: 100_000,
+            clear_keep: 8,
+            clear_least: 20_000,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! | [`Sent`] | chain hash of the client's messages up to and with one | that message was sent, with these texts put in it; without any it was sent as it came |
 //! | [`Bound`](Record::Bound) | the same | it was sent to a model that binds thinking, or may |
 //! | [`Turned`] | chain hash of all messages of the request at a cold start | what was put into messages that were sent before, and which of them are left out; holds for whatever continues that request |
-//! | [`Head`] | the hash of its own bytes; the last message of a request names it | which tools are left out, and in which order they are cached |
+//! | [`Head`] | the hash of its own bytes; the last message of a request names it | which tools are left out or wait, in which order they are cached, what the provider is asked to edit |
 //!
 //! A text that was put in place is kept as the JSON string that went over the wire, so that it is the same for ever,
 //! whatever later versions would write. Markers are never a part of it.
@@ -86,6 +86,10 @@ pub struct Head {
     pub rule: Option<ToolRule>,
     /// Tools that stay although the policy denies them.
     pub kept: BTreeSet<String>,
+    /// The tools that are offered at once, where all others wait until they are searched for.
+    pub hot: Option<BTreeSet<String>>,
+    /// What the provider is asked to do to the conversation, as JSON.
+    pub edits: Option<String>,
     /// The hashes of the tools that were sent last, in their order.
     pub order: Vec<Digest>,
     /// Whether an order was ever put in the place of the client's.
@@ -263,6 +267,15 @@ impl Writer {
         }
         let kept: Vec<_> = own.kept.iter().collect();
         self.list(&kept, |out, name| out.text(name));
+        self.flag(own.hot.is_some());
+        if let Some(hot) = &own.hot {
+            let hot: Vec<_> = hot.iter().collect();
+            self.list(&hot, |out, name| out.text(name));
+        }
+        self.flag(own.edits.is_some());
+        if let Some(edits) = &own.edits {
+            self.text(edits);
+        }
         self.list(&own.order, Writer::digest);
         self.flag(own.reordered);
         self.digest(&own.system);
@@ -362,6 +375,14 @@ impl Reader<'_> {
                     true => Some(ToolRule { deny: self.list(Self::text)?, allow: self.list(Self::text)? }),
                 },
                 kept: self.list(Self::text)?.into_iter().collect(),
+                hot: match self.flag()? {
+                    false => None,
+                    true => Some(self.list(Self::text)?.into_iter().collect()),
+                },
+                edits: match self.flag()? {
+                    false => None,
+                    true => Some(self.text()?),
+                },
                 order: self.list(Self::digest)?,
                 reordered: self.flag()?,
                 system: self.digest()?,
@@ -393,6 +414,8 @@ mod tests {
         let head = Head {
             rule: Some(ToolRule { deny: vec!["x*".into()], allow: Vec::new() }),
             kept: ["Read".to_owned()].into(),
+            hot: Some(["Bash".to_owned()].into()),
+            edits: Some("{}".to_owned()),
             order: vec![digest(1), digest(2)],
             reordered: true,
             system: digest(8),
@@ -413,7 +436,7 @@ mod tests {
             }),
             Record::Turned(Turned { chain: digest(3), puts: vec![(digest(4), put)], gone: None }),
             Record::Head(head.clone()),
-            Record::Head(Head { rule: None, ..head }),
+            Record::Head(Head { rule: None, hot: None, edits: None, ..head }),
         ]
     }
 

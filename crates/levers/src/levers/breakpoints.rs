@@ -63,7 +63,11 @@ pub(crate) fn ask(
     };
     let tool = anatomy.tools.iter().enumerate().rev();
     let mut tool = tool.filter(|(at, tool)| {
-        !tool.deferred && tool.server_type.is_none() && listed(tool) && !head.removed.contains(at)
+        !tool.deferred
+            && tool.server_type.is_none()
+            && listed(tool)
+            && !head.removed.contains(at)
+            && !head.deferred.contains(at)
     });
     match (system, tool.next()) {
         (Some(at), _) => marks.push(Mark::System(at)),

@@ -4,5 +4,7 @@ pub(crate) mod breakpoints;
 pub(crate) mod calls;
 pub(crate) mod compact;
 pub(crate) mod dedup;
+pub(crate) mod defer;
 pub(crate) mod elide;
+pub(crate) mod server_edit;
 pub(crate) mod tools;

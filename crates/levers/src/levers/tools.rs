@@ -1,4 +1,4 @@
-//! `prune-tools` and `steady-prefix`: which tools go out, and in which order.
+//! `prune-tools` and `steady-prefix`: which tools go out, and in which order; `defer-tools` is asked in between.
 //!
 //! Both are decided for a conversation. The policy that was in force at its first request is kept and applied by name alone
 //! to whatever tools come later, so that the set stays what the provider has cached. Tools that are needed stay: what the
@@ -7,6 +7,7 @@
 
 use crate::circumstances::Circumstances;
 use crate::lever::{Lever, StandDown};
+use crate::levers::defer;
 use crate::plan::stage::Stage;
 use crate::policy::{Policy, ToolRule};
 use crate::record;
@@ -26,6 +27,10 @@ const NEVER: &[&str] = &["StructuredOutput"];
 pub(crate) struct Head {
     /// The tools that go, by their index.
     pub(crate) removed: Vec<usize>,
+    /// The tools that wait until they are searched for, by their index.
+    pub(crate) deferred: Vec<usize>,
+    /// The search that is put behind the last tool.
+    pub(crate) search: Option<&'static str>,
     /// The tools in whose place other text stands: another tool, or the same with a marker.
     pub(crate) replaced: Vec<(usize, String, Lever)>,
     /// What is to be remembered.
@@ -39,18 +44,22 @@ pub(crate) struct Head {
     /// How many go as it was decided before.
     pub(crate) pruning_again: u32,
     /// What was decided now, or why nothing was.
+    pub(crate) deferring: Result<u32, StandDown>,
+    /// How many wait as it was decided before.
+    pub(crate) deferring_again: u32,
+    /// What was decided now, or why nothing was.
     pub(crate) steadying: Result<u32, StandDown>,
     /// Whether they are put in order as it was decided before.
     pub(crate) steadying_again: u32,
 }
 
 /// A tool of the list that can be edited.
-struct Slot<'a, 'id, 'd> {
-    index: usize,
-    tool: &'a Tool<'id, 'd>,
-    name: String,
+pub(crate) struct Slot<'a, 'id, 'd> {
+    pub(crate) index: usize,
+    pub(crate) tool: &'a Tool<'id, 'd>,
+    pub(crate) name: String,
     /// Its hash, for those that are in the rendered prefix.
-    hash: Option<Digest>,
+    pub(crate) hash: Option<Digest>,
 }
 
 /// The tools of the request's own list; `None` where tools stand elsewhere too, or deeper.
@@ -74,23 +83,35 @@ fn slots<'a, 'id, 'd>(anatomy: &'a Anatomy<'id, 'd>, prefix: &Prefix) -> Option<
     (hashes.next().is_none() && slots.len() == elements.len() && !slots.is_empty()).then_some(slots)
 }
 
-/// Decides about the tools. `prune` and `steady`: why the two levers may decide nothing new.
+/// Why levers may decide nothing new about tools.
+#[derive(Clone, Copy)]
+pub(crate) struct Barred {
+    pub(crate) prune: Option<StandDown>,
+    pub(crate) defer: Option<StandDown>,
+    pub(crate) steady: Option<StandDown>,
+}
+
+/// Decides about the tools.
 pub(crate) fn decide(
     anatomy: &Anatomy<'_, '_>,
     prefix: &Prefix,
     policy: &Policy,
     circumstances: &Circumstances<'_>,
     stage: &Stage,
-    prune: Option<StandDown>,
-    steady: Option<StandDown>,
+    barred: Barred,
 ) -> Head {
+    let Barred { prune, defer, steady } = barred;
     let before = stage.head.as_deref();
     let mut head = Head {
         removed: Vec::new(),
+        deferred: Vec::new(),
+        search: None,
         replaced: Vec::new(),
         now: record::Head {
             rule: before.and_then(|own| own.rule.clone()),
             kept: before.map(|own| own.kept.clone()).unwrap_or_default(),
+            hot: before.and_then(|own| own.hot.clone()),
+            edits: None,
             order: Vec::new(),
             reordered: false,
             system: prefix.system_hash(),
@@ -99,6 +120,8 @@ pub(crate) fn decide(
         offered: BTreeSet::new(),
         pruning: Err(prune.unwrap_or(StandDown::NoTools)),
         pruning_again: 0,
+        deferring: Err(defer.unwrap_or(StandDown::NoTools)),
+        deferring_again: 0,
         steadying: Err(steady.unwrap_or(StandDown::NoTools)),
         steadying_again: 0,
     };
@@ -108,7 +131,15 @@ pub(crate) fn decide(
         return head;
     };
     prune_tools(&mut head, &slots, anatomy, policy, circumstances, stage, prune);
-    let gone: BTreeSet<usize> = head.removed.iter().copied().collect();
+    let mut gone: BTreeSet<usize> = head.removed.iter().copied().collect();
+    let waits = defer::decide(&slots, &gone, anatomy, policy, circumstances, stage, defer);
+    head.now.hot = waits.hot;
+    (head.deferring, head.deferring_again) = (waits.decided, waits.again);
+    head.search = waits.search;
+    head.deferred = waits.tools.iter().map(|(index, _)| *index).collect();
+    // A marker of one that waits goes to the one before, as that of one that goes.
+    gone.extend(&head.deferred);
+    head.replaced.extend(waits.tools.into_iter().map(|(index, text)| (index, text, Lever::DeferTools)));
     let kept: Vec<&Slot<'_, '_, '_>> =
         slots.iter().filter(|slot| slot.hash.is_some() && !gone.contains(&slot.index)).collect();
     head.offered = kept.iter().map(|slot| slot.name.clone()).collect();
@@ -129,7 +160,11 @@ pub(crate) fn decide(
         if tool.index == slot.index && here == marker.map(|value| value.span()) {
             continue;
         }
-        let lever = if tool.index == slot.index { Lever::PruneTools } else { Lever::SteadyPrefix };
+        let lever = match tool.index == slot.index {
+            false => Lever::SteadyPrefix,
+            true if head.removed.is_empty() => Lever::DeferTools,
+            true => Lever::PruneTools,
+        };
         match with_marker(tool.tool, *marker) {
             Some(text) => head.replaced.push((slot.index, text, lever)),
             // Not to be had: the tools go as they came.
@@ -142,11 +177,14 @@ pub(crate) fn decide(
 /// The tools as the client sent them.
 fn untouched(mut head: Head, slots: &[Slot<'_, '_, '_>]) -> Head {
     head.removed.clear();
+    head.deferred.clear();
+    head.search = None;
     head.replaced.clear();
     head.pruned.clear();
     head.now.order = slots.iter().filter_map(|slot| slot.hash).collect();
     head.now.reordered = false;
     (head.pruning, head.pruning_again) = (Err(StandDown::Unproven), 0);
+    (head.deferring, head.deferring_again) = (Err(StandDown::Unproven), 0);
     (head.steadying, head.steadying_again) = (Err(StandDown::Unproven), 0);
     head.offered = slots.iter().filter(|slot| slot.hash.is_some()).map(|slot| slot.name.clone()).collect();
     head
@@ -269,7 +307,7 @@ fn steady_prefix(
 }
 
 /// A tool's definition with this marker, or with none, in the place of its own.
-fn with_marker(tool: &Tool<'_, '_>, marker: Option<Value<'_, '_>>) -> Option<String> {
+pub(super) fn with_marker(tool: &Tool<'_, '_>, marker: Option<Value<'_, '_>>) -> Option<String> {
     let bare = Parser::new().scope(tool.value.raw().as_bytes(), |document| {
         let document = document.ok()?;
         let mut edits = Edits::new(document);
@@ -294,6 +332,20 @@ fn called(anatomy: &Anatomy<'_, '_>) -> BTreeSet<String> {
 
 /// The names of the tools that the request cannot do without: what it pins, and what its messages refer to.
 pub(crate) fn named(anatomy: &Anatomy<'_, '_>) -> BTreeSet<String> {
+    let mut names = chosen(anatomy);
+    let mut note = |value: Option<Value<'_, '_>>| {
+        names.extend(value.and_then(|value| value.as_str()).map(std::borrow::Cow::into_owned));
+    };
+    for (_, block) in anatomy.blocks() {
+        for name in referred(block) {
+            note(Some(name));
+        }
+    }
+    names
+}
+
+/// The names of the tools that the request pins.
+pub(super) fn chosen(anatomy: &Anatomy<'_, '_>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut note = |value: Option<Value<'_, '_>>| {
         names.extend(value.and_then(|value| value.as_str()).map(std::borrow::Cow::into_owned));
@@ -305,12 +357,12 @@ pub(crate) fn named(anatomy: &Anatomy<'_, '_>) -> BTreeSet<String> {
             note(one.get("function").and_then(|function| function.get("name")));
         }
     }
-    for (_, block) in anatomy.blocks() {
-        for name in referred(block) {
-            note(Some(name));
-        }
-    }
     names
+}
+
+/// A text as a JSON string.
+pub(crate) fn json_string(text: &str) -> String {
+    crate::text::quoted(text).into()
 }
 
 /// The names that a block refers to.

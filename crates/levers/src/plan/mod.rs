@@ -23,7 +23,7 @@ pub use outcome::{Action, Original, Outcome, Splice};
 use crate::circumstances::Circumstances;
 use crate::leaf::{self, At, Leaf};
 use crate::lever::{Lever, StandDown};
-use crate::levers::{breakpoints, calls, compact, dedup, elide, tools};
+use crate::levers::{breakpoints, calls, compact, dedup, elide, server_edit, tools};
 use crate::policy::Policy;
 use crate::record::{Put, Record, Sent, Turned};
 use crate::view::Decisions;
@@ -227,12 +227,19 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
     }
 
     /// Why a lever that edits messages may not.
-    fn barred_messages(&self, lever: Lever, gate: Option<StandDown>) -> Option<StandDown> {
+    fn barred_messages(
+        &self,
+        lever: Lever,
+        gate: Option<StandDown>,
+        server_edits: bool,
+    ) -> Option<StandDown> {
         self.barred(lever, gate).or_else(|| {
             if self.stage.binding.may_bind() && !self.policy.edit_bound {
                 Some(StandDown::ThinkingBound)
             } else if elide::provider_edits(self.anatomy) {
                 Some(StandDown::ClientEdits)
+            } else if server_edits {
+                Some(StandDown::ServerEdits)
             } else {
                 self.stage.closed()
             }
@@ -247,22 +254,33 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         let (mut puts, mut gone) = self.replayed(&leaves, &mut tally)?;
         let mut protected = self.protected(&puts);
 
-        let head = tools::decide(
+        let mut head = tools::decide(
             self.anatomy,
             self.prefix,
             self.policy,
             self.circumstances,
             &self.stage,
-            self.barred(Lever::PruneTools, gate),
-            self.barred(Lever::SteadyPrefix, gate),
+            tools::Barred {
+                prune: self.barred(Lever::PruneTools, gate),
+                defer: self.barred(Lever::DeferTools, gate),
+                steady: self.barred(Lever::SteadyPrefix, gate),
+            },
         );
+        tally.answer(Lever::DeferTools, head.deferring);
+        tally.replays(Lever::DeferTools, head.deferring_again);
+        let edits =
+            server_edit::decide(self.anatomy, self.policy, &self.stage, self.barred(Lever::ServerEdit, gate));
+        tally.answer(Lever::ServerEdit, edits.decided);
+        tally.replays(Lever::ServerEdit, u32::from(edits.put.is_some() && edits.decided.is_err()));
+        head.now.edits =
+            edits.put.clone().or_else(|| self.stage.head.as_ref().and_then(|head| head.edits.clone()));
         tally.answer(Lever::PruneTools, head.pruning);
         tally.answer(Lever::SteadyPrefix, head.steadying);
         tally.replays(Lever::PruneTools, head.pruning_again);
         tally.replays(Lever::SteadyPrefix, head.steadying_again);
 
         let asked = [Lever::Dedup, Lever::ElideResults, Lever::CompactHistory]
-            .map(|lever| (lever, self.barred_messages(lever, gate)));
+            .map(|lever| (lever, self.barred_messages(lever, gate, edits.put.is_some())));
         let calls = match asked.iter().any(|(_, barred)| barred.is_none()) {
             true => calls::Calls::read(self.anatomy),
             false => calls::Calls::default(),
@@ -335,14 +353,16 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         let mut marks = marks.unwrap_or_default();
         marks.retain(|mark| !matches!(mark, breakpoints::Mark::Block(message, _) if gone.contains(message)));
 
-        let sent = splice::apply(self.anatomy, &leaves, &puts, &gone, &head, &marks)?;
+        let edits = edits.put.as_deref();
+        let sent = splice::apply(self.anatomy, &leaves, &puts, &gone, &head, edits, &marks)?;
         if let Some(sent) = &sent {
-            proof::holds(self.anatomy, sent.spliced.bytes(), &gone)?;
+            proof::holds(self.anatomy, sent.spliced.bytes(), &gone, edits)?;
         }
         let view = new_view.then_some(&gone);
         let records = if self.circumstances.counting { Vec::new() } else { self.records(&puts, view, &head) };
         let left_out = gone.into_iter().collect();
-        Some(Outcome::made(Made { sent, records, originals, pruned: head.pruned, left_out }, tally))
+        let betas = if edits.is_some() { vec![server_edit::BETA] } else { Vec::new() };
+        Some(Outcome::made(Made { sent, records, originals, pruned: head.pruned, left_out, betas }, tally))
     }
 
     /// Puts the note of a view in place, and takes back what was decided for texts that are not sent now.

@@ -73,6 +73,9 @@ pub struct Outcome {
     pub pruned: Vec<String>,
     /// The messages that were left out, by their index.
     pub left_out: Vec<u32>,
+    /// What has to be in the header `anthropic-beta` for the body that is sent: whatever is not there yet is appended, and
+    /// nothing is taken out.
+    pub betas: Vec<&'static str>,
     /// What each lever did, or why it did nothing: all of them, in their order.
     pub actions: Vec<Action>,
 }
@@ -89,7 +92,7 @@ impl Outcome {
     }
 
     pub(super) fn made(made: Made, mut tally: Tally) -> Self {
-        let Made { sent, records, originals, pruned, left_out } = made;
+        let Made { sent, records, originals, pruned, left_out, betas } = made;
         let (body, splices) = match sent {
             Some(sent) => (Some(sent.spliced.into_bytes()), sent.splices),
             None => (None, Vec::new()),
@@ -116,7 +119,7 @@ impl Outcome {
                 break_even,
             }
         });
-        Self { actions: actions.collect(), body, splices, records, originals, pruned, left_out }
+        Self { actions: actions.collect(), body, splices, records, originals, pruned, left_out, betas }
     }
 
     /// What a lever did.
@@ -142,6 +145,7 @@ pub(super) struct Made {
     pub(super) originals: Vec<Original>,
     pub(super) pruned: Vec<String>,
     pub(super) left_out: Vec<u32>,
+    pub(super) betas: Vec<&'static str>,
 }
 
 /// What the levers answered so far.

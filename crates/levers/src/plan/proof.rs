@@ -1,6 +1,8 @@
 //! What must be the same after an edit, whatever was edited.
 
-use deadweight_wire::anatomy::{Anatomy, BlockKind, Message, Role};
+use crate::levers::defer::SEARCHES;
+use crate::levers::server_edit::MEMBER;
+use deadweight_wire::anatomy::{Anatomy, BlockKind, Message, Role, Tool};
 use deadweight_wire::json::{Kind, Parser, Value};
 use std::collections::BTreeSet;
 
@@ -10,12 +12,18 @@ const MARKS: usize = 4;
 /// Reads the result of an edit again and holds it against what was received. `None`: something is not as it must be.
 ///
 /// `gone`: the messages that were to be left out.
-pub(super) fn holds(old: &Anatomy<'_, '_>, sent: &[u8], gone: &BTreeSet<u32>) -> Option<()> {
+/// `edits`: the member by which the provider is asked to edit.
+pub(super) fn holds(
+    old: &Anatomy<'_, '_>,
+    sent: &[u8],
+    gone: &BTreeSet<u32>,
+    edits: Option<&str>,
+) -> Option<()> {
     Parser::new().scope(sent, |document| {
         let new = Anatomy::read(document.ok()?, old.dialect);
         let same = same_messages(old, &new, gone)
             && takes_turns(old, gone)
-            && same_members(old, &new)
+            && same_members(old, &new, edits)
             && marks_fit(old, &new)
             && tools_fit(old, &new)
             && new.system.len() == old.system.len();
@@ -24,10 +32,14 @@ pub(super) fn holds(old: &Anatomy<'_, '_>, sent: &[u8], gone: &BTreeSet<u32>) ->
 }
 
 /// The members of the request: the same keys in the same order, and, save where messages, tools and system stand, the same
-/// bytes.
-fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
+/// bytes; behind them the one that was put in.
+fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>, edits: Option<&str>) -> bool {
     let (one, other) = (old.document.root(), new.document.root());
-    one.entries().count() == other.entries().count()
+    let put = edits.is_none_or(|edits| {
+        let last = other.entries().last();
+        last.is_some_and(|last| last.key.is_str(MEMBER) && bytes(last.value) == edits.as_bytes())
+    });
+    put && one.entries().count() + usize::from(edits.is_some()) == other.entries().count()
         && one.entries().zip(other.entries()).all(|(one, other)| {
             bytes(one.key) == bytes(other.key)
                 && (bytes(one.value) == bytes(other.value)
@@ -136,10 +148,19 @@ fn marks_fit(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
 fn tools_fit(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
     let before: BTreeSet<_> = old.tools.iter().filter_map(|tool| tool.name?.as_str()).collect();
     let after: BTreeSet<_> = new.tools.iter().filter_map(|tool| tool.name?.as_str()).collect();
-    if !after.is_subset(&before) || new.tools.len() > old.tools.len() {
+    // A search may have been put in, where tools came to wait for it.
+    let deferred = |anatomy: &Anatomy<'_, '_>| anatomy.tools.iter().filter(|tool| tool.deferred).count();
+    let search = after.difference(&before).count();
+    let known = after.difference(&before).all(|name| SEARCHES.contains(&name.as_ref()));
+    if !known
+        || search > usize::from(deferred(new) > deferred(old))
+        || new.tools.len() > old.tools.len() + search
+    {
         return false;
     }
-    let resident = |anatomy: &Anatomy<'_, '_>| anatomy.tools.iter().any(|tool| !tool.deferred);
+    // The search alone is not enough.
+    let own = |tool: &Tool<'_, '_>| tool.name.is_none_or(|name| !SEARCHES.iter().any(|own| name.is_str(own)));
+    let resident = |anatomy: &Anatomy<'_, '_>| anatomy.tools.iter().any(|tool| !tool.deferred && own(tool));
     let emptied = resident(old) && !resident(new);
     let named = crate::levers::tools::named(old);
     !emptied && named.iter().all(|name| after.contains(name.as_str()) || !before.contains(name.as_str()))

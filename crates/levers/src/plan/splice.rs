@@ -4,6 +4,7 @@ use super::When;
 use crate::leaf::{At, Leaf};
 use crate::lever::Lever;
 use crate::levers::breakpoints::Mark;
+use crate::levers::server_edit::MEMBER;
 use crate::levers::tools::Head;
 use crate::plan::outcome::Splice;
 use crate::record::Put;
@@ -32,6 +33,7 @@ pub(super) fn apply<'id, 'd>(
     puts: &BTreeMap<At, (Put, When)>,
     gone: &BTreeSet<u32>,
     head: &Head,
+    server_edit: Option<&str>,
     marks: &[Mark],
 ) -> Option<Option<Sent>> {
     let mut edits = Edits::new(anatomy.document);
@@ -46,6 +48,18 @@ pub(super) fn apply<'id, 'd>(
         let value = anatomy.messages.get(*at as usize)?.value;
         owners.push((value.span().start(), value.span().end(), Lever::CompactHistory));
         edits.remove(value);
+    }
+    let root = anatomy.document.root();
+    if let Some(search) = head.search {
+        let list = root.get("tools")?;
+        let end = list.elements().last().map_or(list.span().end(), |last| last.span().end());
+        owners.push((end, end, Lever::DeferTools));
+        edits.append(list, search);
+    }
+    if let Some(value) = server_edit {
+        let end = root.entries().last().map_or(root.span().end(), |last| last.value.span().end());
+        owners.push((end, end, Lever::ServerEdit));
+        edits.append_entry(root, &crate::text::quoted(MEMBER), value);
     }
     let marked_tool = marks.iter().find_map(|mark| match mark {
         Mark::Tool(index) => Some(*index),

@@ -8,6 +8,7 @@ use crate::lever::{Lever, StandDown};
 use crate::record::{Head, Put, Sent};
 use crate::view::Decisions;
 use deadweight_cache::prefix::Prefix;
+use deadweight_price::bare;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, Role};
 use std::collections::{BTreeSet, HashSet};
@@ -23,6 +24,8 @@ struct Known {
 /// How far a conversation is known.
 pub(crate) struct Stage {
     messages: Vec<Known>,
+    /// The model's id as its maker writes it.
+    pub(crate) model: String,
     /// What the model does about thinking.
     pub(crate) binding: Binding,
     /// The head that the conversation was last sent with.
@@ -75,6 +78,7 @@ impl Stage {
         let head = messages.iter().rev().find_map(|own| own.sent.as_ref()?.head);
         let mut stage = Self {
             messages,
+            model: bare(model).into_owned(),
             binding: Binding::of(model),
             head: head.and_then(|key| decisions.head(&key)),
             fresh,

@@ -75,7 +75,7 @@ fn what_is_on_by_default_is_pinned() {
         Lever::ALL.into_iter().filter(|lever| lever.on(profile)).map(Lever::name).collect()
     };
     assert_eq!(on(Profile::Faithful), ["passthrough"]);
-    let all = [
+    let default = [
         "passthrough",
         "prune-tools",
         "steady-prefix",
@@ -84,8 +84,8 @@ fn what_is_on_by_default_is_pinned() {
         "compact-history",
         "place-breakpoints",
     ];
-    assert_eq!(on(Profile::Default), all);
-    assert_eq!(on(Profile::Lean), all);
+    assert_eq!(on(Profile::Default), default);
+    assert_eq!(on(Profile::Lean), Lever::ALL.map(Lever::name));
     for lever in Lever::ALL {
         assert!(lever.class() == Class::Lossless || !lever.note().is_empty());
         assert_eq!(Lever::of_name(lever.name()), Some(lever));
@@ -100,7 +100,17 @@ fn nothing_to_do_leaves_the_body_and_says_why() {
         outcome.actions.iter().map(|action| action.stood_down.map_or("-", StandDown::name)).collect();
     assert_eq!(
         reasons,
-        ["-", "no_policy", "first_request", "under_threshold", "not_cold", "not_cold", "under_threshold"]
+        [
+            "-",
+            "no_policy",
+            "off",
+            "first_request",
+            "off",
+            "under_threshold",
+            "not_cold",
+            "not_cold",
+            "under_threshold"
+        ]
     );
 }
 

@@ -50,7 +50,9 @@ impl Gateway {
         let placed = self.lineages.place("session", &now, at, &lifetimes);
         let idle = self.last.map(|last| at - last);
         self.last = Some(at);
+        let hot = ["Read", "Edit", "Bash"].map(str::to_owned);
         let circumstances = Circumstances {
+            hot: Some(&hot),
             cold: Cold::proven(placed.relation, &placed.turn.causes, idle, Some(lifetimes.five_minutes)),
             passed_before: placed.request > 1,
             restore_tool: Some("restore"),

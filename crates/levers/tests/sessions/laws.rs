@@ -3,13 +3,16 @@
 use deadweight_cache::Digest;
 use deadweight_cache::prefix::Prefix;
 use deadweight_levers::plan::{Outcome, plan};
-use deadweight_levers::{Circumstances, Cold, Lever, Memory, Policy, ToolRule};
+use deadweight_levers::{Circumstances, Cold, Lever, Memory, Policy, Profile, ToolRule};
 use deadweight_testkit::layouts::{Layout, Size, all};
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::sync::LazyLock;
+
+static HOT: LazyLock<Vec<String>> = LazyLock::new(|| ["Read", "read", "shell"].map(str::to_owned).into());
 
 fn policy(bits: u32, deny: &str) -> Policy {
     let mut policy = Policy {
@@ -17,6 +20,7 @@ fn policy(bits: u32, deny: &str) -> Policy {
         edit_bound: bits & 1 > 0,
         accept_loss: bits & 2 > 0,
         elide_at_first_send: bits & 4 > 0,
+        profile: if bits & (1 << 31) > 0 { Profile::Lean } else { Profile::Default },
         ..Policy::default()
     };
     for (at, lever) in Lever::ALL.into_iter().enumerate() {
@@ -26,7 +30,7 @@ fn policy(bits: u32, deny: &str) -> Policy {
     }
     let own = &mut policy.thresholds;
     (own.repeated, own.run, own.result, own.head, own.tail, own.stale) = (400, 300, 900, 200, 100, 500);
-    (own.history, own.view) = (1_500, 700);
+    (own.history, own.view, own.deferred) = (1_500, 700, 1_000);
     policy
 }
 
@@ -35,6 +39,7 @@ fn circumstances(bits: u32) -> Circumstances<'static> {
         cold: (bits & 1 > 0).then_some(Cold::Idle),
         restore_tool: Some("Read"),
         passed_before: bits & 2 > 0,
+        hot: (bits & 4 > 0).then_some(HOT.as_slice()),
         ..Circumstances::default()
     }
 }

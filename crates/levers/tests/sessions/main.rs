@@ -8,5 +8,6 @@ mod decided;
 mod gateway;
 mod inert;
 mod laws;
+mod provided;
 mod random;
 mod restored;

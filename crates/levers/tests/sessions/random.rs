@@ -42,6 +42,7 @@ pub(crate) fn faithful() -> Policy {
 pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fate) -> Run {
     let mut judge = Judge::default();
     let mut client = Client::new(seed, kind);
+    let lean = policy.profile == Profile::Lean;
     let mut gateway = Gateway::new(policy);
     // What happens does not hang on what the gateway does.
     let mut chance = Dice::new(seed * 31 + 7);
@@ -78,7 +79,11 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
             _ => {}
         }
         let retries = if chance.one_in(10) { 2 } else { 1 };
-        let body = client.body(other);
+        let mut body = client.body(other);
+        if lean {
+            // A client that keeps no tools out of the prompt itself.
+            body = String::from_utf8(body).unwrap().replace(",\"defer_loading\":true", "").into_bytes();
+        }
         let mut accepted = None;
         for _ in 0..retries {
             let (sent, outcome) = gateway.send(&body, at.as_millis() as u64);
@@ -90,7 +95,10 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
                 *run.decided.entry(action.lever).or_default() += action.decided;
             }
             run.edited += usize::from(sent != body);
-            let verdict = judge.judge(Request { path: "/v1/messages", headers: &[], body: &sent, at });
+            let betas = outcome.betas.iter().map(|beta| ("anthropic-beta".to_owned(), (*beta).to_owned()));
+            let headers: Vec<_> = betas.collect();
+            let request = Request { path: "/v1/messages", headers: &headers, body: &sent, at };
+            let verdict = judge.judge(request);
             match verdict {
                 Verdict::Accepted(own) => {
                     run.dropped += own.dropped().count();
@@ -188,4 +196,35 @@ sessions! {
         Kind { model: BINDING, sizes: Sizes::Large, marks: false, ..CALM }, [PruneTools, PlaceBreakpoints];
     two_models, two_models_and_a_hurt_journal: 500,
         Kind { switches_model: true, idles: true, ..CALM }, [PruneTools, Dedup];
+}
+
+/// With everything that can be asked for: nothing is refused and no thinking lost either.
+#[test]
+fn lean_sessions() {
+    let mut decided: BTreeMap<Lever, u32> = BTreeMap::new();
+    let heavy = Kind { heavy: true, idles: true, ..CALM };
+    for (number, kind) in
+        [heavy, Kind { model: BINDING, ..heavy }, Kind { marks: false, shuffles: true, ..heavy }]
+            .into_iter()
+            .enumerate()
+    {
+        for (round, &fate) in KEPT.iter().enumerate() {
+            let seed = 600 + (number * 10 + round) as u64;
+            let mut lean = Policy { profile: Profile::Lean, ..policy() };
+            // Both with the provider's editing and with what it keeps from being done.
+            lean.switches.insert(Lever::ServerEdit, round != 1);
+            lean.thresholds.clear_from = 20_000;
+            let own = run(seed, kind, 30, lean, fate);
+            let mut plain = faithful();
+            plain.profile = Profile::Lean;
+            plain.switches.extend(Lever::ALL.map(|lever| (lever, false)));
+            assert_eq!(own.dropped, run(seed, kind, 30, plain, Fate::Calm).dropped, "seed {seed}");
+            for (lever, count) in own.decided {
+                *decided.entry(lever).or_default() += count;
+            }
+        }
+    }
+    for lever in [Lever::DeferTools, Lever::ServerEdit, Lever::PruneTools, Lever::CompactHistory] {
+        assert!(decided.get(&lever).is_some_and(|count| *count > 0), "{lever} did nothing: {decided:?}");
+    }
 }
