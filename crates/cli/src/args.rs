@@ -3,6 +3,7 @@
 mod gateway;
 mod ledger;
 mod mcp;
+mod restore;
 mod run;
 mod top;
 
@@ -12,6 +13,7 @@ pub(crate) use ledger::{
     LedgerShow, LedgerVacuum, TableArg,
 };
 pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
+pub(crate) use restore::Restore;
 pub(crate) use run::{AgentArg, Run};
 pub(crate) use top::Top;
 
@@ -49,6 +51,7 @@ pub(crate) enum Command {
     Run(Box<Run>),
     Top(Box<Top>),
     Ledger(Box<Ledger>),
+    Restore(Box<Restore>),
 }
 
 /// What every command understands.

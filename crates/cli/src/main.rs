@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         args::Command::Run(run) => commands::run::run(&run),
         args::Command::Top(top) => commands::top::run(&top),
         args::Command::Ledger(ledger) => commands::ledger::run(&ledger),
+        args::Command::Restore(restore) => commands::restore::run(&restore),
     };
     let exit = outcome.unwrap_or_else(|trouble| {
         trouble.print();

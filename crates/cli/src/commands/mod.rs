@@ -5,6 +5,7 @@ pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod ledger;
 pub(crate) mod mcp;
+pub(crate) mod restore;
 pub(crate) mod run;
 pub(crate) mod top;
 

@@ -20,6 +20,7 @@ mod mcp_settings;
 mod memory;
 mod recorded_lists;
 mod requests;
+mod restore;
 mod run;
 mod servers;
 mod top;

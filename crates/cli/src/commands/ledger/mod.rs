@@ -16,7 +16,7 @@ use crate::target::gather;
 use deadweight_mcp::config::process_env;
 use deadweight_store::{Error, Place, now_ms, prune, vacuum};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub(crate) fn run(args: &Ledger) -> Result<Exit, Trouble> {
@@ -30,17 +30,28 @@ pub(crate) fn run(args: &Ledger) -> Result<Exit, Trouble> {
     settings::set_colors(common.global.color);
     gather::enter(common.global.directory.as_deref())?;
     let setting = setting(common)?;
-    let Place::File(file) = setting.place.clone() else {
-        return Err(
-            Trouble::unmeasured("there is no ledger: recording is off").attempt("name one: --ledger FILE")
-        );
-    };
+    let file = file(&setting)?;
     match &args.command {
         LedgerCommand::Path(args) => path(args, &file),
         LedgerCommand::Show(args) => show::run(args, &file),
         LedgerCommand::Export(args) => export::run(args, &file),
         LedgerCommand::Prune(args) => pruned(args, &file, setting.days),
         LedgerCommand::Vacuum(args) => vacuumed(args, &file),
+    }
+}
+
+/// The file of the ledger that is meant.
+pub(crate) fn file_of(common: &LedgerCommon) -> Result<PathBuf, Trouble> {
+    file(&setting(common)?)
+}
+
+fn file(setting: &Setting) -> Result<PathBuf, Trouble> {
+    match &setting.place {
+        Place::File(file) => Ok(file.clone()),
+        Place::Off => {
+            Err(Trouble::unmeasured("there is no ledger: recording is off")
+                .attempt("name one: --ledger FILE"))
+        }
     }
 }
 

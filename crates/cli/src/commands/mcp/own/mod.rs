@@ -1,6 +1,7 @@
 //! `deadweight mcp --own`: the tools that belong to no server.
 
 mod context;
+mod restore;
 
 use crate::exit::{Exit, Trouble};
 use crate::target::file::system;
@@ -23,7 +24,10 @@ pub(super) fn run() -> Result<Exit, Trouble> {
 }
 
 fn serve(mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
-    let mut alone = Alone::new(vec![Box::new(context::ContextValue::of_environment())]);
+    let mut alone = Alone::new(vec![
+        Box::new(context::ContextValue::of_environment()),
+        Box::new(restore::Restore::of_settings()),
+    ]);
     let mut line = Vec::new();
     loop {
         line.clear();
