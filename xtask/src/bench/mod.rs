@@ -25,6 +25,10 @@ pub struct Arguments {
     /// Fail when a bar is missed; without it, misses are only shown
     #[arg(long)]
     check: bool,
+    /// Of the gateway's bench only this: a load by its name, such as "2 MB", or `hold`, what it holds. Several times for
+    /// several. Everybody else is measured all the same
+    #[arg(long, value_name = "PART")]
+    part: Vec<String>,
 }
 
 /// A bench.
@@ -69,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result {
             Bench::Gate => gate::run(),
             Bench::Servers => servers::run(),
             Bench::Relay => relay::run(),
-            Bench::Gateway => gateway::run(),
+            Bench::Gateway => gateway::run(&arguments.part),
         };
         let name = bench.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         if !held.context(format_args!("bench {name}"))? {

@@ -2,7 +2,8 @@
 //! whether bodies arrive as they were sent; beside nobody, a bare relay and others. Then what it holds: idle, with five
 //! hundred streams open, over a hundred thousand requests.
 //!
-//! Everything is measured in one run on one machine, in turns, and told as medians and ratios.
+//! Everything is measured in one run on one machine, in turns, and told as medians and ratios. Whoever could not be started
+//! was not measured, and what was to be shown by that was not shown: it counts as a bar that is missed.
 
 mod hold;
 mod load;
@@ -10,13 +11,13 @@ mod peers;
 mod upstream;
 
 use load::{LOADS, Load, Told};
-use peers::{ALL, Programs, Who, start};
+use peers::{ALL, Peer, Programs, Who, start};
 use upstream::Upstream;
 
 use super::measure::median;
 use super::{release, verdict};
 use crate::shell::{self, cargo};
-use crate::{Result, place, print};
+use crate::{Failure, Result, place, print};
 
 use std::fs;
 use std::time::Duration;
@@ -47,10 +48,18 @@ struct Cost {
     rate: f64,
 }
 
-pub(super) fn run() -> Result<bool> {
+pub(super) fn run(parts: &[String]) -> Result<bool> {
+    const HELD: &str = "hold";
+    let known = |part: &&String| *part == HELD || LOADS.iter().any(|load| load.name == **part);
+    if let Some(unknown) = parts.iter().find(|part| !known(part)) {
+        let names: Vec<&str> = LOADS.iter().map(|load| load.name).chain([HELD]).collect();
+        return Err(Failure::new(format!("no part `{unknown}`; there are: {}", names.join(", "))));
+    }
+    let wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
     let deadweight = release()?;
-    let build = ["build", "--release", "--locked", "--quiet", "--package", "deadweight-testkit", "--bins"];
-    shell::run(cargo().args(build))?;
+    let build = ["build", "--release", "--locked", "--quiet", "--package", "deadweight-testkit"];
+    let relay = ["--features", "bare-hyper-relay", "--bin", "bare-hyper-relay"];
+    shell::run(cargo().args(build).args(relay))?;
     let scratch = std::env::temp_dir().join(format!("deadweight-bench-gateway-{}", std::process::id()));
     fs::create_dir_all(&scratch)?;
     let programs = Programs {
@@ -59,10 +68,12 @@ pub(super) fn run() -> Result<bool> {
         scratch: scratch.clone(),
     };
     let mut held = true;
-    for load in LOADS {
+    for load in LOADS.into_iter().filter(|load| wanted(load.name)) {
         held &= contest(&programs, &load)?;
     }
-    held &= hold::run(&programs)?;
+    if wanted(HELD) {
+        held &= hold::run(&programs)?;
+    }
     fs::remove_dir_all(&scratch)?;
     Ok(held)
 }
@@ -75,14 +86,30 @@ fn contest(programs: &Programs, load: &Load) -> Result<bool> {
     ));
     let mut costs: Vec<Vec<Cost>> = vec![Vec::new(); ALL.len()];
     let mut absent: Vec<Option<String>> = vec![None; ALL.len()];
-    for _ in 0..ROUNDS {
-        for (((who, _), costs), absent) in ALL.iter().zip(&mut costs).zip(&mut absent) {
-            if absent.is_some() {
-                continue;
+    let mut doors: Vec<Option<(Upstream, Peer)>> = Vec::new();
+    for ((who, _), absent) in ALL.iter().zip(&mut absent) {
+        let upstream = Upstream::start()?;
+        doors.push(match start(*who, programs, upstream.address) {
+            Ok(peer) => Some((upstream, peer)),
+            Err(error) if who.is_other() => {
+                *absent = Some(error.to_string());
+                None
             }
-            match measure(*who, programs, load) {
+            Err(error) => return Err(error),
+        });
+    }
+    for _ in 0..ROUNDS {
+        for ((((who, _), costs), absent), door) in ALL.iter().zip(&mut costs).zip(&mut absent).zip(&mut doors)
+        {
+            let Some((upstream, peer)) = door else { continue };
+            match measure(*who, peer, upstream, load) {
                 Ok(cost) => costs.push(cost),
-                Err(error) if who.is_other() => *absent = Some(error.to_string()),
+                Err(error) if who.is_other() => {
+                    // What it did before it broke down says nothing.
+                    costs.clear();
+                    *absent = Some(error.to_string());
+                    *door = None;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -90,20 +117,18 @@ fn contest(programs: &Programs, load: &Load) -> Result<bool> {
     Ok(table(load, &costs, &absent))
 }
 
-fn measure(who: Who, programs: &Programs, load: &Load) -> Result<Cost> {
-    let upstream = Upstream::start()?;
-    let peer = start(who, programs, upstream.address)?;
+fn measure(who: Who, peer: &Peer, upstream: &Upstream, load: &Load) -> Result<Cost> {
     // Warm, and, for the others, how much of this they can take.
     let warm = Load { requests: (load.requests / 5).max(10), ..*load };
     let warm = Load { rate: if who.is_other() { 10_000.0 } else { load.rate }, ..warm };
     let begun = std::time::Instant::now();
-    let _ = load::send(&peer.door, &warm, &upstream)?;
+    let _ = load::send(&peer.door, &warm, upstream)?;
     let took = begun.elapsed().as_secs_f64();
     let rate = if who.is_other() { load.rate.min(warm.requests as f64 / took * 0.6) } else { load.rate };
     // As long as the others take for it, but no longer than a few times ours.
     let requests = ((load.requests as f64 * (rate / load.rate).min(1.0)) as usize).max(load.requests / 5);
     let before = peer.ticks();
-    let told = load::send(&peer.door, &Load { rate, requests, ..*load }, &upstream)?;
+    let told = load::send(&peer.door, &Load { rate, requests, ..*load }, upstream)?;
     // What is measured after the answer counts too.
     std::thread::sleep(Duration::from_millis(400));
     let cpu = (peer.ticks() - before) as f64 * 10.0 / requests as f64;
@@ -164,7 +189,7 @@ fn table(load: &Load, costs: &[Vec<Cost>], absent: &[Option<String>]) -> bool {
     );
     for (((who, name), one), absent) in ALL.iter().zip(&all).zip(absent) {
         let Some(one) = one else {
-            print(format_args!("  {name:<20} — {}", absent.as_deref().unwrap_or_default()));
+            print(format_args!("  {name:<20} not measured: {}", absent.as_deref().unwrap_or_default()));
             continue;
         };
         let added = |value: f64, base: f64| if *who == Who::Nobody { value } else { value - base };
@@ -199,8 +224,10 @@ fn table(load: &Load, costs: &[Vec<Cost>], absent: &[Option<String>]) -> bool {
         hold(format!("{ratio:.2} times what the bare relay adds, at most {RATIO}"), ratio <= RATIO);
     }
     for (who, name) in ALL.iter().filter(|(who, _)| who.is_other()) {
-        let Some(other) = of(*who) else { continue };
-        let ahead = own.p50 <= other.p50 && own.cpu <= other.cpu && own.memory <= other.memory;
+        let other = of(*who);
+        let ahead = other
+            .is_some_and(|other| own.p50 <= other.p50 && own.cpu <= other.cpu && own.memory <= other.memory);
+        let name = if other.is_some() { (*name).to_owned() } else { format!("{name} (not measured)") };
         hold(format!("ahead of {name} in time, processor and memory"), ahead);
     }
     print("");
