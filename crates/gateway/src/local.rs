@@ -92,6 +92,7 @@ impl Local {
             estimator: self.estimator,
             book: Book::new(),
             place: ledger.clone().map_or(Place::Off, Place::File),
+            bodies: None,
             retention: None,
             origins: Origins::new(),
             observers: self.observers,

@@ -252,6 +252,7 @@ impl Metrics {
         if exchange.asked == Asked::Generate {
             self.generated(exchange);
         }
+        self.billed(exchange);
         for action in &exchange.levers {
             let outcome = if action.edited { "edited".to_owned() } else { label(&action.reason) };
             self.levers.get_or_create(&Lever { lever: label(&action.lever), outcome }).inc();
@@ -290,13 +291,17 @@ impl Metrics {
                 self.estimated.get_or_create(&labels).inc_by(part.tokens);
             }
         }
-        if let Some(watch) = &exchange.cache {
+        if let Some(watch) = exchange.cache.as_ref().filter(|_| exchange.is_turn()) {
             let class = Class { class: label(&watch.class) };
             self.turns.get_or_create(&class).inc();
             self.lost.get_or_create(&class).inc_by(watch.lost_tokens);
         }
+    }
+
+    fn billed(&self, exchange: &Exchange) {
         if let Some(cost) = &exchange.cost {
-            let model = Model { provider: label(&exchange.provider), model: operation.gen_ai_request_model };
+            let model =
+                Model { provider: label(&exchange.provider), model: self.model(exchange.model.as_deref()) };
             self.cost.get_or_create(&model).inc_by(cost.total() as f64 / 1e9);
         }
     }

@@ -141,7 +141,7 @@ impl Otlp {
                 self.estimated.add(part.tokens, &attributes);
             }
         }
-        if let Some(watch) = &exchange.cache {
+        if let Some(watch) = exchange.cache.as_ref().filter(|_| exchange.is_turn()) {
             self.lost.add(watch.lost_tokens, &[KeyValue::new("deadweight.cache.class", watch.class.clone())]);
         }
         self.span(exchange, common);

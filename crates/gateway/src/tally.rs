@@ -4,7 +4,7 @@
 
 use crate::context::LeverReport;
 use crate::conversations::{Conversations, Counted};
-use deadweight_store::{Asked, Exchange, Footprint, Origin, StandingPart, ToolLine};
+use deadweight_store::{Asked, Exchange, Footprint, Origin, PASS, StandingPart, ToolLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -212,14 +212,17 @@ impl Tally {
     /// Takes in an exchange that is over.
     pub fn observe(&mut self, exchange: &Exchange) {
         let totals = &mut self.totals;
-        totals.requests += 1;
+        // A pass of the provider's own is billed, and was no request.
+        totals.requests += u64::from(exchange.method != PASS);
         if exchange.receipt.received_bytes > 0 {
             totals.bodies += 1;
             totals.unchanged += u64::from(!exchange.receipt.changed());
         }
+        self.counted(exchange);
         if exchange.asked != Asked::Generate {
             return;
         }
+        let totals = &mut self.totals;
         let answered = exchange.is_answered();
         if answered {
             totals.turns += 1;
@@ -237,7 +240,6 @@ impl Tally {
                 *totals.failures.entry(how).or_default() += 1;
             }
         }
-        self.counted(exchange);
         if let Some(footprint) = &exchange.footprint {
             if answered {
                 self.totals.sent_tokens = self.totals.sent_tokens.saturating_add(footprint.sent());
@@ -261,9 +263,10 @@ impl Tally {
         add(&mut totals.cache_read, usage.cache_read);
         add(&mut totals.cache_write, usage.cache_write());
         add(&mut totals.output, usage.output);
-        totals.observed += u64::from(usage.prompt.is_some());
+        let turn = exchange.asked == Asked::Generate;
+        totals.observed += u64::from(turn && usage.prompt.is_some());
         if let Some(cost) = &exchange.cost {
-            totals.priced += 1;
+            totals.priced += u64::from(turn);
             add(&mut totals.nano, Some(cost.total()));
             add(&mut totals.equivalent_tokens, cost.equivalent_tokens);
             self.price_date = self.price_date.take().max(Some(cost.price_date.clone()));
@@ -563,6 +566,26 @@ mod tests {
         assert_eq!((server.tokens, server.turns, server.weighted_tokens, server.calls), (100, 4, 400, 0));
         let bash = report.tools.iter().find(|tool| tool.tool.as_deref() == Some("Bash")).unwrap();
         assert_eq!(bash.calls, 3);
+    }
+
+    #[test]
+    fn what_a_provider_does_besides_is_billed_and_is_no_turn() {
+        let mut tally = Tally::default();
+        tally.observe(&turn("main", 1_000));
+        let pass = Exchange {
+            method: PASS.to_owned(),
+            asked: Asked::Other,
+            usage: Observed { prompt: Some(180_000), ..Observed::default() },
+            cost: Some(Cost { uncached: 9, ..Cost::default() }),
+            ..Exchange::default()
+        };
+        tally.observe(&pass);
+        let totals = tally.report().totals;
+        assert_eq!(
+            (totals.requests, totals.turns, totals.prompt, totals.nano),
+            (1, 1, Some(181_000), Some(9))
+        );
+        assert_eq!((totals.observed, totals.priced), (1, 0));
     }
 
     #[test]

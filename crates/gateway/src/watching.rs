@@ -4,13 +4,14 @@
 use crate::clock::Clock;
 use crate::context::{self, Context};
 use crate::exchange::Events;
+use crate::exchange::keep::keep;
 use crate::live::{Live, Session};
 use crate::measure::{self, NameMap, Observer, Setup};
 use crate::metrics::Metrics;
 use deadweight_estimate::Estimator;
 use deadweight_footprint::origin::Origins;
 use deadweight_price::Book;
-use deadweight_store::{Error, Ledger, Order, Page, Place, Recorder, Which};
+use deadweight_store::{Bodies, Error, Kept, Ledger, Order, Page, Place, Recorder, Which};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ pub struct Watch {
     pub book: Book,
     /// Where records go.
     pub place: Place,
+    /// The folder that bodies are kept in, where a person asks for it.
+    pub bodies: Option<PathBuf>,
     /// How long they are kept; `None` for ever.
     pub retention: Option<Duration>,
     /// What is known of the servers that agents use.
@@ -65,6 +68,7 @@ pub struct Watching {
     pub book: Arc<Book>,
     file: Option<PathBuf>,
     recorder: Option<Arc<Recorder>>,
+    bodies: Option<Arc<Bodies>>,
     /// Tells how many requests are under way.
     open: OnceLock<Open>,
     measuring: JoinHandle<()>,
@@ -112,6 +116,11 @@ impl Watching {
             remembered,
             observers,
         };
+        let bodies = watch.bodies.map(|folder| Arc::new(Bodies::start(folder, Kept::default())));
+        let events = match bodies.clone() {
+            Some(bodies) => events.tapped(move |event| keep(&bodies, event)),
+            None => events,
+        };
         let measuring = measure::start(events, setup, Arc::clone(&live))?;
         let (ends, ended) = channel();
         if let Some(file) = file.clone() {
@@ -123,7 +132,7 @@ impl Watching {
         }
         let clock = watch.clock;
         let open = OnceLock::new();
-        Ok(Self { live, metrics, book, file, recorder, open, measuring, clock, _names: ends })
+        Ok(Self { live, metrics, book, file, recorder, bodies, open, measuring, clock, _names: ends })
     }
 
     /// Says who knows how many requests are under way; the first one that is said counts.
@@ -175,7 +184,9 @@ impl Watching {
         }
         let _ = self.measuring.join();
         let left = until.saturating_duration_since(std::time::Instant::now());
-        self.recorder.is_none_or(|recorder| recorder.flush(left))
+        let recorded = self.recorder.is_none_or(|recorder| recorder.flush(left));
+        let left = until.saturating_duration_since(std::time::Instant::now());
+        self.bodies.is_none_or(|bodies| bodies.flush(left)) && recorded
     }
 }
 
@@ -219,6 +230,7 @@ mod tests {
             estimator: Box::new(deadweight_estimate::calibrated()),
             book: Book::new(),
             place,
+            bodies: None,
             retention: None,
             origins: Origins::new(),
             observers: Vec::new(),

@@ -25,7 +25,8 @@ pub fn can_be_copied(name: &str) -> bool {
 pub fn json(text: &str) -> String {
     let acts =
         |c: char| !matches!(c, '\n' | '\r' | '\t') && harmless(c.encode_utf8(&mut [0; 4])) != *c.to_string();
-    if !text.chars().any(acts) {
+    let plain = |byte: &u8| byte.is_ascii() && *byte != 0x7f;
+    if text.as_bytes().iter().all(plain) || !text.chars().any(acts) {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len() + 16);

@@ -159,6 +159,22 @@ impl Bodies {
     }
 }
 
+/// The files of an exchange's bodies, as far as they are kept in `folder`.
+#[must_use]
+pub fn kept(folder: &Path, id: &str) -> Vec<(Side, PathBuf)> {
+    if !is_id(id) {
+        return Vec::new();
+    }
+    let files = Side::ALL.into_iter().map(|side| (side, place(folder, id, side)));
+    files.filter(|(_, file)| file.is_file()).collect()
+}
+
+/// The folder of bodies beside a ledger's file.
+#[must_use]
+pub fn bodies_beside(ledger: &Path) -> PathBuf {
+    ledger.with_file_name("bodies")
+}
+
 /// Whether it can be the name of a file: it must not lead out of the folder.
 fn is_id(id: &str) -> bool {
     (4..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -283,6 +299,8 @@ mod tests {
         assert_eq!(Bodies::read(bodies.folder(), ID, Side::Received).unwrap().unwrap(), b"{\"a\":1}");
         assert_eq!(Bodies::read(bodies.folder(), ID, Side::Answer).unwrap(), None);
         assert_eq!(Bodies::read(bodies.folder(), "../x", Side::Answer).unwrap(), None);
+        assert_eq!(kept(bodies.folder(), ID), [(Side::Received, place(bodies.folder(), ID, Side::Received))]);
+        assert_eq!((kept(bodies.folder(), "../x"), kept(bodies.folder(), "abcd")), (Vec::new(), Vec::new()));
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;

@@ -27,12 +27,12 @@ mod recorder;
 mod schema;
 mod time;
 
-pub use bodies::{Bodies, Kept, Side};
+pub use bodies::{Bodies, Kept, Side, bodies_beside, kept};
 pub use call::{Call, Kind, Outcome};
 pub use error::{Cause, Error};
 pub use exchange::{
-    Asked, CacheWatch, Cost, Ended, Exchange, Footprint, LeverAction, Observed, Origin, Receipt, Segment,
-    Slice, Splice, StandingPart, ToolLine, ToolSet,
+    Asked, CacheWatch, Cost, Ended, Exchange, Footprint, LeverAction, Observed, Origin, PASS, Receipt,
+    Segment, Slice, Splice, StandingPart, ToolLine, ToolSet,
 };
 pub use export::{Export, ExportError, Form, Table};
 pub use journal::{Commit, Decision, Journal, JournalError, journal_beside};

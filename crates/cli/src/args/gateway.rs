@@ -66,6 +66,10 @@ pub(crate) struct Gateway {
     #[arg(long, value_name = "DAYS", help_heading = "Ledger")]
     pub(crate) retention: Option<u32>,
 
+    /// Keep whole bodies too, prompts and all: beside the ledger, for this user alone, for 7 days, 2 GB at most
+    #[arg(long, help_heading = "Ledger")]
+    pub(crate) keep_bodies: bool,
+
     /// The form of the log on stderr
     #[arg(long, value_name = "FORM", value_enum, default_value_t = LogForm::Text, help_heading = "Report")]
     pub(crate) log: LogForm,
@@ -99,6 +103,7 @@ impl Gateway {
         flags.tell(Key::HoldKeys, self.hold_keys.then(|| "1".to_owned()));
         flags.tell(Key::Ledger, self.ledger.clone());
         flags.tell(Key::Retention, self.retention.map(|days| days.to_string()));
+        flags.tell(Key::KeepBodies, self.keep_bodies.then(|| "1".to_owned()));
         let list = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
         flags.tell(Key::AllowHost, list(&self.allow_host));
         flags.tell(Key::AllowOrigin, list(&self.allow_origin));

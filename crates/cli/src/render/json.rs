@@ -2,6 +2,7 @@
 
 use deadweight_footprint::catalogue::CatalogueFootprint;
 use deadweight_footprint::memory::MemoryFootprint;
+use deadweight_present::quote;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,10 +32,10 @@ pub(crate) fn memory(report: &MemoryFootprint, one_line: bool) -> String {
     text(&value, one_line)
 }
 
-/// A report as text, with a line end; on one line where several reports follow each other.
+/// A report as text in which nothing acts on a terminal, with a line end; on one line where several reports follow each other.
 pub(crate) fn text(report: &impl Serialize, one_line: bool) -> String {
     let text = if one_line { serde_json::to_string(report) } else { serde_json::to_string_pretty(report) };
-    let mut out = text.unwrap_or_default();
+    let mut out = quote::json(&text.unwrap_or_default());
     out.push('\n');
     out
 }

@@ -1,6 +1,6 @@
 //! What the ledger has of one request or of one session, for a terminal.
 
-use super::harmless::{closed, short};
+use super::harmless::{closed, harmless, short};
 use super::number::{NONE, bytes, count, estimated, share, thousands};
 use super::style::{self, DIM, FAILED, HOLDS, NEEDS_YOU, STRONG, paint};
 use super::table::{Cell, Column, Table, wrap};
@@ -10,7 +10,8 @@ use crate::settings::Screen;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::time::{span, stamp};
 use deadweight_present::words::class;
-use deadweight_store::{CacheWatch, Exchange, Footprint, Observed, Origin, Sums, ToolLine};
+use deadweight_store::{CacheWatch, Exchange, Footprint, Observed, Origin, Side, Sums, ToolLine};
+use std::path::PathBuf;
 
 /// The longest name of a request that stands in a table.
 const NAME: usize = 8;
@@ -32,7 +33,8 @@ fn micros(us: u64) -> String {
 }
 
 /// One request.
-pub(crate) fn request(one: &Exchange, top: u32, screen: Screen) -> String {
+/// `kept` are the files of its bodies, where they are kept.
+pub(crate) fn request(one: &Exchange, kept: &[(Side, PathBuf)], top: u32, screen: Screen) -> String {
     let mut parts = vec![head(one, screen)];
     match &one.footprint {
         Some(footprint) => parts.push(slices(footprint).draw(2, screen.columns, screen.terminal)),
@@ -43,6 +45,7 @@ pub(crate) fn request(one: &Exchange, top: u32, screen: Screen) -> String {
     }
     parts.push(counted(one, screen));
     parts.push(receipt(one, screen));
+    parts.push(bodies(kept));
     if let Some(set) = &one.tools {
         parts.push(tools(set.tools(), &one.calls, top).draw(2, screen.columns, screen.terminal));
     }
@@ -68,6 +71,14 @@ pub(crate) fn request(one: &Exchange, top: u32, screen: Screen) -> String {
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// Paths are not wrapped: they are to be copied.
+fn bodies(kept: &[(Side, PathBuf)]) -> String {
+    let file = |(side, file): &(Side, PathBuf)| {
+        format!("  body kept as {}: {}\n", side.word(), harmless(&file.display().to_string()))
+    };
+    kept.iter().map(file).collect()
 }
 
 fn signed(number: i64) -> String {

@@ -6,9 +6,9 @@ use super::proxy::{Env, Flags, Merge, Raw, Warning, number, switch, text, token,
 use crate::exit;
 use deadweight_gateway::Provider;
 use deadweight_gateway::relay::{Config, Secret, Target};
-use deadweight_store::Place;
+use deadweight_store::{Place, bodies_beside};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Where the gateway listens when nobody says otherwise.
@@ -32,6 +32,8 @@ pub(crate) struct Gateway {
     pub(crate) ledger: Place,
     /// How long the ledger keeps what it records; none for ever.
     pub(crate) retention: Option<Duration>,
+    /// Whether bodies are kept.
+    pub(crate) keeps_bodies: bool,
     /// The collector that is told, if one is.
     pub(crate) otlp: Option<String>,
     /// Whether keys were to be held and there is none.
@@ -67,8 +69,17 @@ impl Gateway {
         let retention = ledger::days(&mut merge).map(ledger::of_days);
         let otlp =
             merge.first(Key::Otlp, |raw, _| text(raw).map(str::to_owned)).filter(|url| !url.is_empty());
+        let keeps_bodies = merge.first(Key::KeepBodies, |raw, _| switch(raw)).unwrap_or(false);
         let no_key = holds && config.keys.is_empty();
-        Self { config, token, drain, ledger, retention, otlp, no_key, warnings: merge.warnings }
+        Self { config, token, drain, ledger, retention, keeps_bodies, otlp, no_key, warnings: merge.warnings }
+    }
+
+    /// The folder that bodies are kept in, if they are.
+    pub(crate) fn bodies(&self) -> Option<PathBuf> {
+        match &self.ledger {
+            Place::File(file) if self.keeps_bodies => Some(bodies_beside(file)),
+            _ => None,
+        }
     }
 
     /// Tells a person what is not as they may think.

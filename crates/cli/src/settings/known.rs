@@ -25,6 +25,7 @@ pub(crate) enum Key {
     AllowOrigin,
     Drain,
     Otlp,
+    KeepBodies,
     Retention,
 }
 
@@ -71,7 +72,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 23] = [
+pub(super) const KNOWN: [Known; 24] = [
     Known {
         key: Key::Surface,
         table: Table::Mcp,
@@ -319,6 +320,18 @@ pub(super) const KNOWN: [Known; 23] = [
                   setting as `ledger` in `[mcp]`",
     },
     Known {
+        key: Key::KeepBodies,
+        table: Table::Gateway,
+        name: "keep_bodies",
+        flag: Some("--keep-bodies"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "keeps whole bodies of requests and answers, prompts and all, in files of this user's alone beside the ledger: \
+                  for 7 days, and 2 GB at most",
+    },
+    Known {
         key: Key::Retention,
         table: Table::Gateway,
         name: "retention",
@@ -342,7 +355,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 22] = [
+    const ALL: [Key; 23] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -364,6 +377,7 @@ mod tests {
         Key::AllowOrigin,
         Key::Drain,
         Key::Otlp,
+        Key::KeepBodies,
         Key::Retention,
     ];
 

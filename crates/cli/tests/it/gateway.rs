@@ -123,3 +123,38 @@ fn what_would_let_others_in_does_not_start() {
     assert_run!(sandbox.run(&["gateway", "--upstream", "anthropic=http://api.example.com"]));
     assert_run!(sandbox.run(&["gateway", "--upstream", "antropic=https://api.example.com"]));
 }
+
+#[test]
+fn bodies_are_kept_where_a_person_asks_for_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = RawHttp::start(|_, a| a.json(200, "{\"type\":\"message\"}")).unwrap();
+    let upstream = format!("[gateway.upstream]\nanthropic = \"{}\"\n", server.at(""));
+    let body = "{\"model\":\"claude-x\",\"max_tokens\":1,\"messages\":[{\"role\":\"user\",\"content\":\"a secret\"}]}";
+    for args in [&[][..], &["--keep-bodies"]] {
+        let sandbox = Sandbox::new().file(".config/deadweight/deadweight.toml", &upstream);
+        let gateway = start(&sandbox, args);
+        assert!(gateway.ask("/v1/messages", body).ends_with("{\"type\":\"message\"}"));
+        let (code, log) = gateway.stop();
+        assert_eq!(code, Some(0), "{log}");
+        let data = sandbox.path().join(".local/share/deadweight");
+        let export = sandbox.command(&["ledger", "export"]).output().unwrap().stdout;
+        let line: serde_json::Value = serde_json::from_slice(&export).unwrap();
+        let id = line["id"].as_str().unwrap();
+        let files = ["received", "answer"]
+            .map(|side| data.join("bodies").join(&id[..2]).join(format!("{id}.{side}")));
+        let show = sandbox.run(&["ledger", "show", id]);
+        if args.is_empty() {
+            assert!(!data.join("bodies").exists() && !show.contains("body kept"), "{show}");
+            continue;
+        }
+        assert!(log.contains("bodies are kept, prompts and all"), "{log}");
+        assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), body);
+        assert_eq!(std::fs::read_to_string(&files[1]).unwrap(), "{\"type\":\"message\"}");
+        for file in &files {
+            assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+            assert!(show.contains(&file.file_name().unwrap().to_string_lossy().into_owned()), "{show}");
+        }
+    }
+    let without = Sandbox::new();
+    assert_run!(without.run(&["gateway", "--listen", "0", "--ledger", "off", "--keep-bodies"]));
+}

@@ -191,6 +191,7 @@ fn wrong_calls() {
         &["ledger", "show", "7f3a", "--ledger", "noise.sqlite"],
         &["ledger", "export", "--session", "x"],
         &["ledger", "export", "--format", "xml"],
+        &["ledger", "export", "--session", "5c1e", "--table", "calls"],
         &["ledger", "export", "-o", "no/such/folder"],
         &["ledger", "prune", "--ledger", "nowhere.sqlite"],
         &["ledger", "vacuum", "--ledger", "nowhere.sqlite"],

@@ -9,6 +9,7 @@
 //! request and not about who pays for it.
 
 mod body;
+pub(crate) mod keep;
 mod queue;
 
 pub use body::{Copied, Hash, Receipt};

@@ -1,6 +1,7 @@
 //! The way from the relay to whoever measures: never waited for, and bounded in memory.
 
 use super::{Answer, Begun, Copied, Event, Unread};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -11,7 +12,7 @@ use std::time::Duration;
 pub fn channel(bound: u64) -> (Sink, Events) {
     let (sender, receiver) = mpsc::channel();
     let waiting = Arc::new(AtomicU64::new(0));
-    (Sink { sender, waiting: Arc::clone(&waiting), bound }, Events { receiver, waiting })
+    (Sink { sender, waiting: Arc::clone(&waiting), bound }, Events { receiver, waiting, tap: None })
 }
 
 /// The relay's end.
@@ -23,10 +24,19 @@ pub struct Sink {
 }
 
 /// The end of whoever measures.
-#[derive(Debug)]
 pub struct Events {
     receiver: Receiver<Event>,
     waiting: Arc<AtomicU64>,
+    tap: Option<Tap>,
+}
+
+/// Sees every event as it is taken.
+type Tap = Box<dyn Fn(&Event) + Send>;
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").field("waiting", &self.waiting).finish_non_exhaustive()
+    }
 }
 
 impl Sink {
@@ -43,6 +53,12 @@ impl Sink {
 }
 
 impl Events {
+    /// The same, with somebody who sees every event as it is taken.
+    #[must_use]
+    pub fn tapped(self, tap: impl Fn(&Event) + Send + 'static) -> Self {
+        Self { tap: Some(Box::new(tap)), ..self }
+    }
+
     /// Waits for the next event; none when the relay is gone.
     pub fn next(&self) -> Option<Event> {
         self.receiver.recv().ok().map(|event| self.taken(event))
@@ -69,6 +85,9 @@ impl Events {
 
     fn taken(&self, event: Event) -> Event {
         self.waiting.fetch_sub(held(&event), Ordering::Relaxed);
+        if let Some(tap) = &self.tap {
+            tap(&event);
+        }
         event
     }
 }

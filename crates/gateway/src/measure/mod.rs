@@ -11,6 +11,7 @@ pub(crate) mod decode;
 mod layout;
 mod money;
 mod names;
+mod passes;
 mod request;
 pub(crate) mod session;
 mod tunnel;
@@ -251,7 +252,10 @@ impl Measurer {
             answer_bytes: ended.answer_bytes,
         };
         self.settle(&mut open, read.outcome.as_ref());
+        let outcome = read.outcome.as_ref();
+        let passes = outcome.map_or_else(Vec::new, |outcome| passes::of(&self.book, &open.exchange, outcome));
         self.finish(open.exchange);
+        passes.into_iter().for_each(|pass| self.finish(pass));
     }
 
     /// Sets what the provider said beside what was measured.

@@ -2,6 +2,7 @@
 
 use super::query::Query;
 use super::{Dashboard, Reply, model};
+use deadweight_present::quote;
 use deadweight_store::Error;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -84,5 +85,5 @@ fn stamped(what: &str, model: &impl Serialize) -> Result<Value, Refused> {
 }
 
 fn reply(status: u16, value: &Value) -> Reply {
-    Reply::new(status, "application/json", format!("{value:#}\n"))
+    Reply::new(status, "application/json", format!("{}\n", quote::json(&format!("{value:#}"))))
 }

@@ -91,6 +91,9 @@ fn shared<S: serde::Serializer>(set: &Option<Arc<ToolSet>>, serializer: S) -> Re
     set.as_deref().serialize(serializer)
 }
 
+/// The method of a record that is no request: a pass that the provider made behind an answer, and billed beside it.
+pub const PASS: &str = "PASS";
+
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

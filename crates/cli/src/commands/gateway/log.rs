@@ -4,6 +4,7 @@
 use crate::args::LogForm;
 use crate::exit;
 use deadweight_gateway::relay::{Level, Note};
+use deadweight_present::quote;
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
@@ -46,7 +47,8 @@ impl Log {
         }
         match (self.form, note.level) {
             (LogForm::Json, _) => {
-                let _ = writeln!(anstream::stderr(), "{}", json(&note, now()));
+                let line = quote::json(&json(&note, now()).to_string());
+                let _ = writeln!(anstream::stderr(), "{line}");
             }
             (LogForm::Text, Level::Info) => exit::note(&note.text),
             (LogForm::Text, Level::Warning) => exit::warn(&note.text),

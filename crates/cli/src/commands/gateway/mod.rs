@@ -19,6 +19,7 @@ use deadweight_gateway::watching::{Watch, Watching};
 use deadweight_mcp::config::process_env;
 use log::Log;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -45,6 +46,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
     if settings.no_key {
         return Err(Trouble::usage("keys are to be held, and there is none")
             .attempt("set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY where the gateway runs"));
+    }
+    if settings.keeps_bodies && settings.bodies().is_none() {
+        return Err(Trouble::usage("bodies are to be kept beside the ledger, and there is none")
+            .attempt("name one: --ledger FILE"));
     }
     let otlp = settings.otlp.as_deref().map(Otlp::start).transpose().map_err(|error| {
         Trouble::usage(error.to_string())
@@ -91,9 +96,10 @@ async fn serve(
     let on_note: OnNote = Arc::new(move |note| of_gateway.note(note));
     let parts = Parts { sink, own: Some(own), editor: None, clock: None, on_note, tls: None };
     let config = settings.config.clone();
+    let bodies = settings.bodies();
     let gateway = Gateway::bind(settings.config, parts).map_err(start_trouble)?;
     let addresses = gateway.addresses();
-    tell(args, &config, &addresses)?;
+    tell(args, &config, &addresses, settings.keeps_bodies.then_some(bodies).flatten().as_deref())?;
     let counted = Arc::clone(gateway.handle().counted());
     watching.ask_of_open(move || counted.open.load(Ordering::Relaxed));
     let reloading = tokio::spawn(reload::watch(args.flags(), gateway.handle(), config, Arc::clone(&log)));
@@ -119,6 +125,7 @@ fn watch(settings: &Settings, otlp: Option<Arc<Otlp>>) -> Watch {
         estimator: Box::new(deadweight_estimate::calibrated()),
         book: settings::prices::book(&process_env),
         place: settings.ledger.clone(),
+        bodies: settings.bodies(),
         retention: settings.retention,
         origins: Origins::new(),
         observers: told.into_iter().collect(),
@@ -149,7 +156,12 @@ impl Stop {
 }
 
 /// Says where the gateway listens.
-fn tell(args: &Args, config: &Config, addresses: &[SocketAddr]) -> Result<(), Trouble> {
+fn tell(
+    args: &Args,
+    config: &Config,
+    addresses: &[SocketAddr],
+    bodies: Option<&Path>,
+) -> Result<(), Trouble> {
     let Some(address) = addresses.first() else { return Ok(()) };
     if args.json {
         let upstreams: serde_json::Map<String, serde_json::Value> = config
@@ -163,6 +175,7 @@ fn tell(args: &Args, config: &Config, addresses: &[SocketAddr]) -> Result<(), Tr
             "address": address.to_string(),
             "upstreams": upstreams,
             "token": config.token.is_some(),
+            "keeps_bodies": bodies.map(|folder| folder.display().to_string()),
             "holds_keys": config.keys.iter().map(|(provider, _)| provider.name()).collect::<Vec<_>>(),
         });
         exit::print(&format!("{ready}\n"))?;
@@ -176,6 +189,12 @@ fn tell(args: &Args, config: &Config, addresses: &[SocketAddr]) -> Result<(), Tr
     }
     exit::note(&format!("what passes is shown at http://{address}/deadweight/"));
     exit::note("bodies pass as they are; the ledger has sizes, hashes, names and counts of them, no text");
+    if let Some(folder) = bodies {
+        exit::warn(&format!(
+            "bodies are kept, prompts and all: in {}, for 7 days, 2 GB at most, for this user alone",
+            folder.display()
+        ));
+    }
     Ok(())
 }
 

@@ -31,6 +31,12 @@ pub(super) fn run(args: &LedgerExport, file: &Path) -> Result<Exit, Trouble> {
     };
     let outcome = wait(async {
         let Some(mut ledger) = Ledger::open(file).await.map_err(trouble)? else { return Err(none(file)) };
+        if let (Some(_), TableArg::Calls) = (&args.session, args.table) {
+            return Err(Trouble::usage("calls that went through a proxy belong to no session of a gateway")
+                .attempt(
+                    "leave out --session, or export what requests show to have been called: --table called",
+                ));
+        }
         if let Some(session) = &args.session {
             let found = ledger.session_that_begins(session).await.map_err(trouble)?;
             export.which.session = Some(found.ok_or_else(|| {

@@ -5,7 +5,7 @@ use crate::args::LedgerShow;
 use crate::exit::{self, Exit, Trouble};
 use crate::render::{json, ledger as render};
 use crate::settings::Screen;
-use deadweight_store::{By, Exchange, Group, Ledger, Order, Page, Sums, Which};
+use deadweight_store::{By, Exchange, Group, Ledger, Order, Page, Sums, Which, bodies_beside, kept};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -38,7 +38,9 @@ pub(super) fn run(args: &LedgerShow, file: &Path) -> Result<Exit, Trouble> {
     } else {
         let screen = Screen::of_stdout();
         let text = match &found {
-            Found::Request(one) => render::request(one, args.top, screen),
+            Found::Request(one) => {
+                render::request(one, &kept(&bodies_beside(file), &one.id), args.top, screen)
+            }
             Found::Session(session) => render::session(session, screen),
         };
         exit::print_told(&text)?;

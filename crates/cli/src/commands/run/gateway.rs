@@ -66,6 +66,7 @@ pub(super) fn start(doors: &Doors, ledger: &Ledger, servers: &[String]) -> Resul
             estimator: Box::new(deadweight_estimate::calibrated()),
             book: crate::settings::prices::book(&process_env),
             place: ledger.place.clone(),
+            bodies: None,
             retention: ledger.retention(),
             origins: servers.iter().fold(Origins::new(), |origins, label| origins.with_server(label, None)),
             observers: vec![Box::new(move |exchange| lock(&counting).observe(exchange))],

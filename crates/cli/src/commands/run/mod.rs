@@ -93,9 +93,8 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
     };
     if !args.global.quiet {
         if let Some(address) = running.addresses.first() {
-            exit::note(&format!(
-                "what passes is shown at http://{address}/deadweight/ (in a terminal: deadweight top --url http://{address})"
-            ));
+            exit::note(&format!("what passes is shown at http://{address}/deadweight/"));
+            exit::note(&format!("in a terminal: deadweight top --url http://{address}"));
         }
         plan.notes.iter().for_each(|text| exit::note(text));
     }
