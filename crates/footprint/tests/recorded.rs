@@ -60,7 +60,10 @@ fn recordings() -> Vec<Recording> {
         println!("skipped: nothing is recorded on this machine (cargo xtask fixtures)");
         return Vec::new();
     };
-    let mut found: Vec<Recording> = entries.map(|entry| recording(&entry.unwrap().path())).collect();
+    // What other chores leave there has no index.
+    let folders =
+        entries.map(|entry| entry.unwrap().path()).filter(|folder| folder.join("index.json").exists());
+    let mut found: Vec<Recording> = folders.map(|folder| recording(&folder)).collect();
     found.sort_by(|one, other| one.name.cmp(&other.name));
     found
 }

@@ -420,9 +420,10 @@ async fn silence_ends_at_the_timeout() {
         HttpScript { old_sse: true, ..HttpScript::default() },
     ] {
         let server =
-            ScriptedHttp::start(over_http(http).on("tools/list", [Act::Silence, Act::Sleep(20_000)]))
+            ScriptedHttp::start(over_http(http).on("tools/list", [Act::Silence, Act::Sleep(60_000)]))
                 .unwrap();
-        let options = Options::default().with_timeout(Duration::from_secs(1));
+        // Long enough for what comes before it on a machine that has much to do.
+        let options = Options::default().with_timeout(Duration::from_secs(4));
         let error = list(&ServerSpec::http(server.url(), []), &options, &no_progress).await.unwrap_err();
         assert!(
             matches!(error.reason, Reason::TimedOut { waiting_for: "tools/list", pages: 0, .. }),
