@@ -255,6 +255,26 @@ fn exports() {
         let mode = std::fs::metadata(sandbox.path().join("out.jsonl")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
+    // What is there is replaced only by what was exported, and the ledger by nothing.
+    let path = sandbox.path();
+    let out = path.join("out.jsonl");
+    #[cfg(unix)]
+    std::fs::set_permissions(&out, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    for (arguments, exit) in [
+        (&["--session", "nobody", "-o", "out.jsonl"][..], "exit: 1\n"),
+        (&["--ledger", "mistyped.sqlite", "-o", "out.jsonl"], "exit: 3\n"),
+        (&["-o", LEDGER], "exit: 2\n"),
+    ] {
+        let run = sandbox.run(&[&["ledger", "export"], arguments].concat());
+        assert!(run.starts_with(exit), "{arguments:?}: {run}");
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), text);
+    }
+    assert!(sandbox.run(&["ledger", "export", "-o", "out.jsonl"]).starts_with("exit: 0\n"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&out).unwrap().permissions().mode() & 0o777, 0o600);
+    }
 }
 
 #[test]

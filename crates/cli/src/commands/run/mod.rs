@@ -265,12 +265,20 @@ fn without_keys(value: &mut serde_json::Value, within: bool) {
         Value::Array(values) => values.iter_mut().for_each(|value| without_keys(value, within)),
         Value::String(text) if within && !text.contains(HOST) => *text = "…".to_owned(),
         Value::String(text) if text.contains("://") => {
-            if let Some((before, _)) = text.split_once('?') {
-                *text = format!("{before}?…");
-            }
+            *text = without_login(text);
         }
         _ => {}
     }
+}
+
+/// An address without its query and without who logs in there.
+fn without_login(address: &str) -> String {
+    let (before, asks) = address.split_once('?').map_or((address, ""), |(before, _)| (before, "?…"));
+    let Some((scheme, rest)) = before.split_once("://") else { return format!("{before}{asks}") };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(end);
+    let (login, host) = host.rsplit_once('@').map_or(("", host), |(_, host)| ("…@", host));
+    format!("{scheme}://{login}{host}{path}{asks}")
 }
 
 /// What became of the servers, and, where there is a ledger, whether they listed their tools since `begun`.

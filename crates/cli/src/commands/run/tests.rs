@@ -10,6 +10,18 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::Path;
 
+#[test]
+fn addresses_are_shown_without_logins() {
+    for (address, shown) in [
+        ("https://mcp.example/a?b=c", "https://mcp.example/a?…"),
+        ("https://user:PW@mcp.example/a@b", "https://…@mcp.example/a@b"),
+        ("https://user:P@W@mcp.example", "https://…@mcp.example"),
+        ("see https://mcp.example", "see https://mcp.example"),
+    ] {
+        assert_eq!(super::without_login(address), shown);
+    }
+}
+
 /// A machine with a home and a project.
 struct Machine {
     root: tempfile::TempDir,

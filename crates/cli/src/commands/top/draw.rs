@@ -1,7 +1,7 @@
 //! The screen: what it comes to, the sessions, and the turns of the one that is chosen.
 
 use super::model::{Now, Request, Session, Sums};
-use crate::render::harmless::harmless;
+use crate::render::harmless::{harmless, width};
 use crate::render::number::{NONE, estimated, share, thousands};
 use deadweight_present::{money, time};
 use ratatui::Frame;
@@ -178,31 +178,40 @@ fn draw_sessions(frame: &mut Frame<'_>, area: Rect, now: &Now, view: &View) {
     let sessions = view.sorted(now);
     // Where there is little room the model gives way, never the numbers.
     let models = area.width >= ROOM_FOR_MODELS;
-    let rows = sessions.iter().map(|session| {
-        let sums: &Sums = &session.sums;
-        let read =
-            sums.prompt.zip(sums.cache_read).map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
-        let mut cells = vec![left(&short(&session.key, 12)), left(session.agent.as_deref().unwrap_or(NONE))];
-        if models {
-            cells.push(left(session.model.as_deref().unwrap_or(NONE)));
-        }
-        cells.extend([
-            right(thousands(sums.turns)),
-            right(session.floor.map_or_else(|| NONE.to_owned(), estimated)),
-            right(session.total.map_or_else(|| NONE.to_owned(), estimated)),
-            right(read),
-            right(sums.nano.map_or_else(|| NONE.to_owned(), money::estimated_usd)),
-            right(sums.last_ms.map_or_else(|| NONE.to_owned(), |ms| time::ago(ms, now.now_ms))),
-        ]);
-        Row::new(cells)
-    });
+    let mut most = [5, 8, 9, 6, 9, 10];
+    let rows: Vec<Row<'_>> = sessions
+        .iter()
+        .map(|session| {
+            let sums: &Sums = &session.sums;
+            let read = sums
+                .prompt
+                .zip(sums.cache_read)
+                .map_or_else(|| NONE.to_owned(), |(all, read)| share(read, all));
+            let mut cells =
+                vec![left(&short(&session.key, 12)), left(session.agent.as_deref().unwrap_or(NONE))];
+            if models {
+                cells.push(left(session.model.as_deref().unwrap_or(NONE)));
+            }
+            let numbers = [
+                thousands(sums.turns),
+                session.floor.map_or_else(|| NONE.to_owned(), estimated),
+                session.total.map_or_else(|| NONE.to_owned(), estimated),
+                read,
+                sums.nano.map_or_else(|| NONE.to_owned(), money::estimated_usd),
+                sums.last_ms.map_or_else(|| NONE.to_owned(), |ms| time::ago(ms, now.now_ms)),
+            ];
+            widen(&mut most, &numbers);
+            cells.extend(numbers.map(right));
+            Row::new(cells)
+        })
+        .collect();
     let mut widths = vec![Constraint::Length(13), Constraint::Length(11)];
     let mut names = vec![left("session"), left("agent")];
     if models {
         widths.push(Constraint::Fill(1));
         names.push(left("model"));
     }
-    widths.extend([5, 8, 9, 6, 9, 10].map(Constraint::Length));
+    widths.extend(most.map(Constraint::Length));
     names.extend(["turns", "floor", "total", "cached", "money", "last"].map(right));
     let head = Row::new(names);
     let table = Table::new(rows, widths)
@@ -221,33 +230,46 @@ fn draw_turns(frame: &mut Frame<'_>, area: Rect, now: &Now, view: &View) {
     }
     let most = requests.iter().filter_map(|one| one.slices).map(|slices| slices.iter().sum::<u64>()).max();
     let bar = usize::from(area.width.saturating_sub(66)).clamp(8, 48);
-    let rows = requests.iter().map(|request| {
-        let total = request.slices.map(|slices| slices.iter().sum::<u64>());
-        let class = request.class.as_deref().unwrap_or(NONE).to_owned();
-        let class = if request.lost > 0 { format!("{class} −{}", thousands(request.lost)) } else { class };
-        let colour = if request.lost > 0 { Style::new().fg(Color::Yellow) } else { Style::new() };
-        let bad = request.status.is_none_or(|status| status >= 400) || request.ended != "complete";
-        let end = match request.status {
-            Some(200) if request.ended == "complete" => String::new(),
-            Some(status) => format!("{status} {}", request.ended.replace('_', " ")),
-            None => request.ended.replace('_', " "),
-        };
-        Row::new([
-            left(&time::clock(request.at_ms)),
-            right(request.turn.map_or_else(|| NONE.to_owned(), thousands)),
-            Cell::from(strip(request.slices, most.unwrap_or(1), bar)),
-            right(total.map_or_else(|| NONE.to_owned(), estimated)),
-            right(or_none(request.prompt)),
-            left(&class).style(colour),
-            left(&end).style(if bad { Style::new().fg(Color::Red) } else { Style::new() }),
-        ])
-    });
+    let mut most_wide = [4, 10, 9];
+    let rows: Vec<Row<'_>> = requests
+        .iter()
+        .map(|request| {
+            let total = request.slices.map(|slices| slices.iter().sum::<u64>());
+            let class = request.class.as_deref().unwrap_or(NONE).to_owned();
+            let class =
+                if request.lost > 0 { format!("{class} −{}", thousands(request.lost)) } else { class };
+            let colour = if request.lost > 0 { Style::new().fg(Color::Yellow) } else { Style::new() };
+            let bad = request.status.is_none_or(|status| status >= 400) || request.ended != "complete";
+            let end = match request.status {
+                Some(200) if request.ended == "complete" => String::new(),
+                Some(status) => format!("{status} {}", request.ended.replace('_', " ")),
+                None => request.ended.replace('_', " "),
+            };
+            let numbers = [
+                request.turn.map_or_else(|| NONE.to_owned(), thousands),
+                total.map_or_else(|| NONE.to_owned(), estimated),
+                or_none(request.prompt),
+            ];
+            widen(&mut most_wide, &numbers);
+            let [turn, total, prompt] = numbers.map(right);
+            Row::new([
+                left(&time::clock(request.at_ms)),
+                turn,
+                Cell::from(strip(request.slices, most.unwrap_or(1), bar)),
+                total,
+                prompt,
+                left(&class).style(colour),
+                left(&end).style(if bad { Style::new().fg(Color::Red) } else { Style::new() }),
+            ])
+        })
+        .collect();
+    let [turn, total, prompt] = most_wide;
     let widths = [
         Constraint::Length(8),
-        Constraint::Length(4),
+        Constraint::Length(turn),
         Constraint::Length(u16::try_from(bar).unwrap_or(48)),
-        Constraint::Length(10),
-        Constraint::Length(9),
+        Constraint::Length(total),
+        Constraint::Length(prompt),
         Constraint::Length(18),
         Constraint::Fill(1),
     ];
@@ -303,6 +325,13 @@ fn or_none(number: Option<u64>) -> String {
     number.map_or_else(|| NONE.to_owned(), thousands)
 }
 
+/// Makes columns as wide as what stands in them: a number that is cut is another number.
+fn widen<const N: usize>(columns: &mut [u16; N], texts: &[String; N]) {
+    for (column, text) in columns.iter_mut().zip(texts) {
+        *column = (*column).max(u16::try_from(width(text)).unwrap_or(u16::MAX));
+    }
+}
+
 /// Text from outside, made harmless.
 fn left(text: &str) -> Cell<'static> {
     Cell::from(Line::from(harmless(text).into_owned()))
@@ -330,6 +359,25 @@ mod tests {
     use super::*;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
+
+    /// The largest sums are shown whole.
+    #[test]
+    fn no_number_is_cut() {
+        let mut now = now();
+        for session in &mut now.sessions {
+            session.floor = Some(11_184_810);
+            session.total = Some(1_011_184_810);
+            session.sums.nano = Some(1_117_222_220_000_000);
+        }
+        let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
+        let mut view = View::printed();
+        terminal.draw(|frame| draw(frame, &now, &mut view)).unwrap();
+        let text: String =
+            terminal.backend().buffer().content.iter().map(ratatui::buffer::Cell::symbol).collect();
+        for whole in ["≈ 11,184,810 ", "≈ 1,011,184,810 ", "≈ $1,117,222.22 "] {
+            assert!(text.contains(whole), "{whole}: {text}");
+        }
+    }
 
     fn now() -> Now {
         let request = |at_ms: u64, session: &str, turn, slices, class: &str, lost| Request {

@@ -38,12 +38,39 @@ pub(crate) fn run(args: &Top) -> Result<Exit, Trouble> {
             .at("system", crate::target::file::system(&error))
             .attempt("print one frame: deadweight top --once")
     })?;
+    restore_on_signals();
     let ended = show(args, &gateway, &mut now, &mut terminal);
     ratatui::restore();
     ended.map_err(|error| {
         Trouble::unmeasured("the terminal cannot be used").at("system", crate::target::file::system(&error))
     })?;
     Ok(Exit::Done)
+}
+
+/// Gives the terminal back before a signal ends the command.
+fn restore_on_signals() {
+    #[cfg(unix)]
+    std::thread::spawn(|| {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+        let ends = async |kind: SignalKind| match signal(kind) {
+            Ok(mut signal) => {
+                signal.recv().await;
+                kind.as_raw_value()
+            }
+            Err(_) => std::future::pending().await,
+        };
+        let number = runtime.block_on(async {
+            tokio::select! {
+                number = ends(SignalKind::interrupt()) => number,
+                number = ends(SignalKind::terminate()) => number,
+                number = ends(SignalKind::hangup()) => number,
+                number = ends(SignalKind::quit()) => number,
+            }
+        });
+        ratatui::restore();
+        std::process::exit(128 + number);
+    });
 }
 
 /// What goes on now: one question.
