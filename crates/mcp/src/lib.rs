@@ -67,6 +67,8 @@ pub use link::client::direct;
 pub use listing::{Anomaly, Era, Listing, OnProgress, Options, Progress, ServerInfo, Stage, TransportKind};
 #[cfg(feature = "proxy")]
 pub use oauth::{LoggedIn, LoginError, LoginOptions, login};
+#[cfg(feature = "client")]
+pub use process::OWN_SECRETS;
 #[cfg(feature = "proxy")]
 pub use relay::{Called, Doing, Outcome, Work};
 #[cfg(feature = "proxy")]

@@ -10,9 +10,7 @@ use crate::text::{Folder, Text};
 use bytes::Bytes;
 use std::fmt;
 use std::io;
-use std::path::Path;
-#[cfg(feature = "proxy")]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -29,6 +27,10 @@ const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(2);
 const REST_OF_STDERR: Duration = Duration::from_millis(500);
 /// How long a process may take to end by itself when its input is closed.
 const EXIT_AFTER_INPUT: Duration = Duration::from_millis(300);
+
+/// Variables of this program that hold a secret. No program that it starts is given one, unless a config says so in as many
+/// words; another `deadweight` is, since what it asks on its part may want it.
+pub const OWN_SECRETS: [&str; 2] = ["DEADWEIGHT_TOKEN", "DEADWEIGHT_CLIENT_SECRET"];
 
 /// What a server is started with.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +82,11 @@ impl Process {
     pub(crate) fn start(start: &Start<'_>) -> Result<(Self, ChildStdin), Reason> {
         let Start { command, args, env, cwd, max_message_bytes, glance } = *start;
         let mut process = Command::new(command.reveal());
+        if !is_own_program(command, env, cwd) {
+            for name in OWN_SECRETS {
+                process.env_remove(name);
+            }
+        }
         process
             .args(args.iter().map(Text::reveal))
             .envs(env.iter().map(|(name, value)| (name, value.reveal())))
@@ -191,6 +198,26 @@ impl Process {
     }
 }
 
+/// Where a program would be looked for.
+fn places(command: &Text, env: &[(String, Text)], cwd: Option<&Folder>) -> Vec<PathBuf> {
+    let path = Path::new(command.reveal());
+    if path.components().count() > 1 {
+        return vec![cwd.map_or_else(|| path.to_owned(), |cwd| cwd.reveal().join(path))];
+    }
+    let own = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.reveal().into());
+    let folders = own.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    std::env::split_paths(&folders).map(|folder| folder.join(path)).collect()
+}
+
+/// Whether a command is this very program.
+fn is_own_program(command: &Text, env: &[(String, Text)], cwd: Option<&Folder>) -> bool {
+    let Some(own) = std::env::current_exe().ok().and_then(|own| own.canonicalize().ok()) else {
+        return false;
+    };
+    let first = places(command, env, cwd).into_iter().find(|place| place.is_file());
+    first.and_then(|place| place.canonicalize().ok()).is_some_and(|place| place == own)
+}
+
 /// What would keep the program of a server from being started, as far as that can be seen without starting it.
 #[cfg(feature = "proxy")]
 pub(crate) fn obstacle(spec: &ServerSpec) -> Option<Reason> {
@@ -199,14 +226,7 @@ pub(crate) fn obstacle(spec: &ServerSpec) -> Option<Reason> {
     if cwd.as_ref().is_some_and(|cwd| !cwd.reveal().is_dir()) {
         return missing(io::ErrorKind::NotFound);
     }
-    let path = Path::new(command.reveal());
-    let places: Vec<PathBuf> = if path.components().count() > 1 {
-        vec![cwd.as_ref().map_or_else(|| path.to_owned(), |cwd| cwd.reveal().join(path))]
-    } else {
-        let own = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.reveal().into());
-        let folders = own.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-        std::env::split_paths(&folders).map(|folder| folder.join(path)).collect()
-    };
+    let places = places(command, env, cwd.as_ref());
     let mut files = places.iter().filter(|place| place.is_file()).peekable();
     if files.peek().is_none() {
         return missing(io::ErrorKind::NotFound);

@@ -80,7 +80,11 @@ struct Git<'a> {
 
 impl Git<'_> {
     fn run(&self, arguments: &[&str]) -> Result<Output, Trouble> {
-        Command::new("git").arg("-C").arg(self.folder).args(arguments).output().map_err(|error| {
+        let mut git = Command::new("git");
+        for name in deadweight_mcp::OWN_SECRETS {
+            git.env_remove(name);
+        }
+        git.arg("-C").arg(self.folder).args(arguments).output().map_err(|error| {
             Trouble::unmeasured("git could not be started, and the base is no file")
                 .at("base", self.base)
                 .at("system", error.to_string())

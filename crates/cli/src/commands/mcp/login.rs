@@ -86,12 +86,11 @@ fn visit(address: &str, no_browser: bool) {
         return;
     };
     // If it does not open, the address is there to be copied.
-    let _ = Command::new(program)
-        .arg(address)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
+    let mut browser = Command::new(program);
+    for name in deadweight_mcp::OWN_SECRETS {
+        browser.env_remove(name);
+    }
+    let _ = browser.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }
 
 fn trouble(error: &LoginError, spec: &ServerSpec) -> Trouble {
