@@ -32,6 +32,8 @@ pub(super) struct Hub {
 struct Slot {
     /// Requests that it still has to answer.
     unanswered: usize,
+    /// Whether it has answered one.
+    answered: bool,
     next: u64,
     kept: VecDeque<Kept>,
     live: Option<Live>,
@@ -108,10 +110,16 @@ impl Hub {
             let waiting = self.streams.keys().rev().copied().find(|stream| self.is_live(*stream));
             id = waiting.unwrap_or(ALONE);
         }
+        let is_answer = message.end && key.is_some();
         let answers = message.end && key.is_some_and(|key| self.requests.remove(&key).is_some());
+        if is_answer && !answers {
+            // It was taken back meanwhile: nobody waits for it any more.
+            return;
+        }
         let Some(slot) = self.streams.get_mut(&id) else { return };
         if message.end && id != ALONE && answers {
             slot.unanswered = slot.unanswered.saturating_sub(1);
+            slot.answered = true;
         }
         let over = id != ALONE && slot.unanswered == 0;
         if let Some(first) = slot.first.take() {
@@ -134,16 +142,39 @@ impl Hub {
         self.forget();
     }
 
+    /// A request was taken back: its id is free again, and a stream that has nothing else to answer is over.
+    pub(super) fn cancel(&mut self, request: &Key) {
+        let Some(id) = self.requests.remove(request) else { return };
+        let Some(slot) = self.streams.get_mut(&id) else { return };
+        slot.unanswered = slot.unanswered.saturating_sub(1);
+        if slot.unanswered > 0 {
+            return;
+        }
+        if let Some(first) = slot.first.take() {
+            let _ = first.send(None);
+        }
+        slot.live = None;
+        // Without an answer on it there is nothing to take it up again for.
+        if !slot.answered {
+            self.remove(id);
+        }
+        self.forget();
+    }
+
+    fn remove(&mut self, id: u64) {
+        if let Some(slot) = self.streams.remove(&id) {
+            self.events -= slot.kept.len();
+            self.bytes -= slot.kept.iter().map(|kept| kept.event.len()).sum::<usize>();
+        }
+    }
+
     /// Keeps what is kept within its bounds: what is oldest goes first.
     fn forget(&mut self) {
         let over = |slot: &Slot| slot.unanswered == 0;
         while self.streams.iter().filter(|(id, slot)| **id != ALONE && over(slot)).count() > KEPT_STREAMS {
             let oldest = self.streams.iter().find(|(id, slot)| **id != ALONE && over(slot));
             let Some(id) = oldest.map(|(id, _)| *id) else { break };
-            if let Some(slot) = self.streams.remove(&id) {
-                self.events -= slot.kept.len();
-                self.bytes -= slot.kept.iter().map(|kept| kept.event.len()).sum::<usize>();
-            }
+            self.remove(id);
         }
         while self.bytes > KEPT_BYTES || self.events > KEPT_EVENTS {
             // What nobody has taken yet is missed more than what somebody might ask for again.
@@ -217,10 +248,14 @@ impl Hub {
         }
     }
 
-    /// Whether somebody waits for something.
+    /// Whether somebody listens. A request whose client has left keeps no session in use.
     pub(super) fn is_busy(&self) -> bool {
+        self.streams.values().any(|slot| slot.live.as_ref().is_some_and(|live| !live.is_gone()))
+    }
+
+    /// Whether something is still to be answered, for which a client could come back.
+    pub(super) fn owes(&self) -> bool {
         !self.requests.is_empty()
-            || self.streams.values().any(|slot| slot.live.as_ref().is_some_and(|live| !live.is_gone()))
     }
 
     /// Ends all streams.
@@ -268,6 +303,31 @@ mod tests {
         }
         assert!(hub.streams.len() <= KEPT_STREAMS + 1 && hub.requests.is_empty());
         assert_eq!(hub.bytes, sum(&hub));
+    }
+
+    #[test]
+    fn what_is_taken_back_ends_its_stream_and_frees_its_id() {
+        let mut hub = Hub::new(true);
+        let (told, mut first) = oneshot::channel();
+        let (id, stream) = hub.open(&[Key::of(b"1"), Key::of(b"2")], told);
+        hub.cancel(&Key::of(b"1.0"));
+        assert!(!hub.waits(&Key::of(b"1")) && hub.waits(&Key::of(b"2")) && hub.is_live(id));
+        hub.route(&message("progress", Some("2"), false));
+        hub.cancel(&Key::of(b"2"));
+        assert!(!hub.owes() && !hub.is_busy() && !hub.streams.contains_key(&id));
+        assert!(matches!(first.try_recv(), Ok(None)));
+        assert_eq!((hub.events, hub.bytes), (0, 0));
+        drop(stream);
+        // An answer that comes all the same is nobody's, even if somebody listens.
+        let _alone = hub.stand_alone().unwrap();
+        hub.route(&message("late", Some("2"), true));
+        assert_eq!(hub.events, 0);
+        // What is answered already stays to be taken up.
+        let (told, _first) = oneshot::channel();
+        let (id, _stream) = hub.open(&[Key::of(b"3"), Key::of(b"4")], told);
+        hub.route(&message("done", Some("3"), true));
+        hub.cancel(&Key::of(b"4"));
+        assert!(hub.streams.contains_key(&id) && !hub.is_live(id));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::relay::port::{FromClient, Kind, ToClient};
 use crate::relay::wording;
 use axum::http::StatusCode;
 use axum::http::header::{ACCEPT, HeaderMap, HeaderValue};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -40,7 +41,23 @@ impl Session {
 
     /// Since when nobody uses it, if nobody does.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        (!self.hub().is_busy()).then(|| *self.used.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.hub().is_busy() {
+            // Its time begins when whoever listens has left, however long that was.
+            *used = Instant::now();
+            return None;
+        }
+        Some(*used)
+    }
+
+    /// Whether it has something to answer.
+    pub(super) fn owes(&self) -> bool {
+        self.hub().owes()
+    }
+
+    /// Ends what its client has taken back.
+    fn take_back(&self, requests: &[Key]) {
+        requests.iter().for_each(|request| self.hub().cancel(request));
     }
 
     pub(super) fn end(&self) {
@@ -76,6 +93,10 @@ impl<S: Sessions> Server<S> {
                 let detail = "Invalid Request: Server already initialized";
                 return reply::error(StatusCode::BAD_REQUEST, None, -32600, detail);
             }
+            if posted.requests().is_empty() {
+                let detail = "Invalid Request: an initialization request has an id";
+                return reply::error(StatusCode::BAD_REQUEST, None, -32600, detail);
+            }
             return self.initialize(&posted, from_client).await;
         }
         let session = match self.session(headers) {
@@ -83,9 +104,15 @@ impl<S: Sessions> Server<S> {
             Err(reply) => return reply,
         };
         let requests = posted.requests();
+        let cancelled = posted.cancelled();
         if requests.is_empty() {
             let sent = session.input.send(from_client).await;
+            session.take_back(&cancelled);
             return if sent.is_ok() { reply::empty(StatusCode::ACCEPTED) } else { gone() };
+        }
+        if requests.iter().collect::<HashSet<_>>().len() < requests.len() {
+            let detail = "Invalid Request: two requests in one batch have the same id";
+            return reply::error(StatusCode::BAD_REQUEST, None, -32600, detail);
         }
         if requests.iter().any(|request| session.hub().waits(request)) {
             let detail = "Invalid Request: a request with this id is still under way";
@@ -96,6 +123,7 @@ impl<S: Sessions> Server<S> {
         if session.input.send(from_client).await.is_err() {
             return gone();
         }
+        session.take_back(&cancelled);
         match begins(first).await {
             Begins::Whole(message) => whole(&message),
             Begins::Stream => named(stream.into_reply(()), &session.name),
@@ -286,6 +314,21 @@ pub(super) fn full() -> Reply {
 }
 
 impl Posted {
+    /// The ids of the requests that it takes back: those that came before.
+    fn cancelled(&self) -> Vec<Key> {
+        let mut cancelled = Vec::new();
+        for frame in &self.frames {
+            match frame.kind() {
+                Kind::Notification { method } if method == "notifications/cancelled" => {
+                    cancelled.extend(frame.request_id().map(|id| Key::of(&id)));
+                }
+                Kind::Request { id, .. } => cancelled.retain(|key| *key != Key::of(id)),
+                _ => {}
+            }
+        }
+        cancelled
+    }
+
     /// The ids of the requests in it.
     fn requests(&self) -> Vec<Key> {
         let id = |kind: &Kind| match kind {
