@@ -14,35 +14,41 @@ mod hub;
 mod ids;
 mod legacy;
 mod modern;
+mod places;
 mod reply;
 
 use crate::relay::frame::{Frame, NoFrame};
 use crate::relay::port::{FromClient, ToClient};
 use crate::text::Text;
-use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use axum::http::{Method, Request, StatusCode};
 use bytes::Bytes;
 use deadweight_wire::json::Parser;
 use gate::Gate;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use places::{Answer, Place, Places, time_for};
 use reply::Reply;
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How long a client may take for the head of a request, and for its body.
+/// How long a client may take for the head of a request.
 const HEAD: Duration = Duration::from_secs(10);
+/// How long a body may take: between two of its bytes, for a small one, and for any.
+const SILENT: Duration = Duration::from_secs(10);
+const SMALL: Duration = Duration::from_secs(30);
 const BODY: Duration = Duration::from_secs(120);
 /// Bytes that the head of a request may have.
 const HEAD_BYTES: usize = 64 << 10;
@@ -60,7 +66,7 @@ pub struct HttpSettings {
     pub max_body: usize,
     /// Most sessions at once, each of which has servers of its own. Default 64.
     pub max_sessions: usize,
-    /// Most connections at once. Default 512.
+    /// Most connections at once; when there are so many, the slowest that waits makes room. Default 512.
     pub max_connections: usize,
     /// How long a session may be without use, before it ends with its servers. Default 10 minutes.
     pub idle: Duration,
@@ -160,7 +166,7 @@ impl Bound {
     /// Serves clients until `over`; then ends their sessions.
     pub(crate) async fn serve<S: Sessions>(self, sessions: S, over: impl Future<Output = ()>) {
         let Self { listener, address, settings } = self;
-        let places = Arc::new(Semaphore::new(settings.max_connections));
+        let places = Places::new(settings.max_connections);
         let server = Arc::new(Server {
             gate: Gate::new(address, settings.token.clone()),
             sessions,
@@ -175,8 +181,7 @@ impl Bound {
                 () = &mut over => break,
                 () = sleep(server.settings.idle.min(Duration::from_secs(60)) / 2) => server.end_idle(),
                 Some(_) = connections.join_next() => {}
-                place = Arc::clone(&places).acquire_owned() => {
-                    let Ok(place) = place else { break };
+                () = places.available() => {
                     // A connection that is broken before it is taken is not worth a word.
                     let accepted = tokio::select! {
                         () = &mut over => break,
@@ -185,10 +190,10 @@ impl Bound {
                     if let Ok(Ok((stream, _))) = accepted {
                         let _ = stream.set_nodelay(true);
                         let server = Arc::clone(&server);
-                        connections.spawn(async move {
-                            connection(stream, server).await;
-                            drop(place);
-                        });
+                        let place = places.take();
+                        let id = place.id();
+                        let task = connections.spawn(connection(stream, server, place));
+                        places.served_by(id, task);
                     } else if matches!(accepted, Ok(Err(_))) {
                         // Out of descriptors, for instance: it does not get better at once.
                         sleep(Duration::from_millis(50)).await;
@@ -202,10 +207,14 @@ impl Bound {
     }
 }
 
-async fn connection<S: Sessions>(stream: tokio::net::TcpStream, server: Arc<Server<S>>) {
+async fn connection<S: Sessions>(stream: tokio::net::TcpStream, server: Arc<Server<S>>, place: Place) {
+    let place = Arc::new(place);
     let service = service_fn(move |request: Request<Incoming>| {
-        let server = Arc::clone(&server);
-        async move { Ok::<_, Infallible>(server.answer(request).await) }
+        let (server, place) = (Arc::clone(&server), Arc::clone(&place));
+        async move {
+            let reply = server.answer(request, &place).await;
+            Ok::<_, Infallible>(reply.map(|body| Answer { body, place }))
+        }
     });
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -241,8 +250,10 @@ impl<S: Sessions> Server<S> {
         self.modern.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Reply {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Reply {
         let (parts, body) = request.into_parts();
+        // Until its body is read, nothing that could take time is done for it.
+        place.is_answered();
         if let Some(refusal) = self.gate.refusal(&parts.uri, &parts.headers) {
             return refusal;
         }
@@ -251,7 +262,7 @@ impl<S: Sessions> Server<S> {
         }
         match parts.method {
             Method::POST => {
-                let posted = match self.read(&parts.headers, Body::new(body)).await {
+                let posted = match self.read(&parts.headers, body, place).await {
                     Ok(posted) => posted,
                     Err(reply) => return reply,
                 };
@@ -267,7 +278,7 @@ impl<S: Sessions> Server<S> {
         }
     }
 
-    async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Posted, Reply> {
+    async fn read(&self, headers: &HeaderMap, body: Incoming, place: &Place) -> Result<Posted, Reply> {
         let bad = |status, code, detail: &str| Err(reply::error(status, None, code, detail));
         let value = |name| headers.get(name).map(HeaderValue::as_bytes).unwrap_or_default();
         let accept = value(ACCEPT);
@@ -290,16 +301,15 @@ impl<S: Sessions> Server<S> {
         if length.is_some_and(|length| length > most) {
             return too_large();
         }
-        let bytes = match timeout(BODY, to_bytes(body, most)).await {
-            Ok(Ok(bytes)) => bytes,
-            Ok(Err(error)) => {
-                let source = std::error::Error::source(&error);
-                if source.is_some_and(|source| source.to_string().contains("length limit")) {
-                    return too_large();
-                }
+        let body = whole(body, most, place).await;
+        place.is_answered();
+        let bytes = match body {
+            Ok(bytes) => bytes,
+            Err(NoBody::TooLarge) => return too_large(),
+            Err(NoBody::Broken) => {
                 return bad(StatusCode::BAD_REQUEST, -32700, "Parse error: the body ended too early");
             }
-            Err(_) => return bad(StatusCode::REQUEST_TIMEOUT, -32000, "Request Timeout"),
+            Err(NoBody::Slow) => return bad(StatusCode::REQUEST_TIMEOUT, -32000, "Request Timeout"),
         };
         let frames = match Frame::read(&mut Parser::new(), &bytes) {
             Ok(frames) => frames,
@@ -330,12 +340,18 @@ impl<S: Sessions> Server<S> {
             .iter()
             .map(|(name, session)| (name.clone(), Arc::clone(session)))
             .collect();
-        let oldest = legacy.iter().filter_map(|(name, session)| Some((session.idle_since()?, name))).min();
+        let idle = legacy
+            .iter()
+            .filter_map(|(name, session)| session.idle_since().map(|since| (session.owes(), since, name)));
+        // A client that left while it waited may come back for its answer: it is the last to lose its session.
+        let oldest = idle.min();
         let shared: Vec<_> =
             self.modern_sessions().iter().map(|(key, shared)| (key.clone(), Arc::clone(shared))).collect();
         let oldest_shared = shared.iter().filter_map(|(key, shared)| Some((shared.idle_since()?, key))).min();
         match (oldest, oldest_shared) {
-            (Some((since, name)), other) if other.is_none_or(|(other, _)| since <= other) => {
+            (Some((owes, since, name)), other)
+                if other.is_none_or(|(other, _)| (owes, since) <= (false, other)) =>
+            {
                 self.forget(name)
             }
             (_, Some((_, key))) => drop(self.modern_sessions().remove(key)),
@@ -355,6 +371,37 @@ impl<S: Sessions> Server<S> {
     fn end_all(&self) {
         self.legacy_sessions().drain().for_each(|(_, session)| session.end());
         self.modern_sessions().drain().for_each(|(_, shared)| shared.end());
+    }
+}
+
+/// Why there is no body.
+enum NoBody {
+    TooLarge,
+    Broken,
+    Slow,
+}
+
+/// A body, put together. One that makes no progress is not waited for, nor is one that makes too little.
+async fn whole(mut body: Incoming, most: usize, place: &Place) -> Result<Bytes, NoBody> {
+    let begun = Instant::now();
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let came = bytes.len() as u64;
+        place.brings(begun, came);
+        let left = (SMALL + time_for(came)).min(BODY).saturating_sub(begun.elapsed()).min(SILENT);
+        let next = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        match timeout(left, next).await {
+            Err(_) => return Err(NoBody::Slow),
+            Ok(None) => return Ok(bytes.into()),
+            Ok(Some(Err(_))) => return Err(NoBody::Broken),
+            Ok(Some(Ok(frame))) => {
+                let Some(data) = frame.data_ref() else { continue };
+                if data.len() > most - bytes.len() {
+                    return Err(NoBody::TooLarge);
+                }
+                bytes.extend_from_slice(data);
+            }
+        }
     }
 }
 

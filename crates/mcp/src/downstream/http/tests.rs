@@ -399,6 +399,70 @@ async fn sessions_end_when_nobody_uses_them_and_are_bounded() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_taken_back_holds_nothing() {
+    let mut served = serve_with(|settings| settings.max_sessions = 2).await;
+    let (name, mut scripted) = initialize(&mut served).await;
+    let named = [("mcp-session-id", &*name)];
+    let waiting = served.raw(&served.request("POST", &named, &call("9"))).await;
+    scripted.next().await;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
+    assert_eq!(served.status("POST", &named, cancel).await, 202);
+    assert_eq!(scripted.next().await, cancel);
+    let mut ended = head(waiting).await;
+    ended.until("0\r\n\r\n").await;
+    assert_eq!((ended.status, &*ended.rest), (200, b"0\r\n\r\n".as_slice()));
+    // Its id is free, and what comes late for it is nobody's.
+    scripted.say("{\"late\":1}", Some(&"9".into()), None, true);
+    let again = served.raw(&served.request("POST", &named, &call("9"))).await;
+    scripted.next().await;
+    scripted.answer(&"9".into(), "\"second\"");
+    assert!(head(again).await.body().await.contains("second"));
+    // A batch may take back its own.
+    let body = format!("[{},{}]", call("9"), cancel);
+    let mut own = served.post(&named, &body).await;
+    own.until("0\r\n\r\n").await;
+    assert_eq!((own.status, &*own.rest), (200, b"0\r\n\r\n".as_slice()));
+
+    // Whoever leaves while he waits makes room for others, after those who wait for nothing.
+    let left = served.raw(&served.request("POST", &named, &call("10"))).await;
+    scripted.next().await;
+    scripted.next().await;
+    drop(left);
+    let (second, mut other) = initialize(&mut served).await;
+    let third = served.raw(&served.request("POST", &[], INITIALIZE)).await;
+    let _third = served.session().await;
+    other.is_over().await;
+    assert_eq!(served.status("POST", &[("mcp-session-id", &*second)], &call("1")).await, 404);
+    drop(third);
+}
+
+#[tokio::test]
+async fn a_session_whose_client_left_while_it_waited_is_idle() {
+    let mut served = serve_with(|settings| settings.idle = Duration::from_millis(200)).await;
+    let (name, mut scripted) = initialize(&mut served).await;
+    let left = served.raw(&served.request("POST", &[("mcp-session-id", &*name)], &call("1"))).await;
+    scripted.next().await;
+    drop(left);
+    scripted.is_over().await;
+}
+
+#[tokio::test]
+async fn what_could_never_be_answered_is_refused_at_once() {
+    let mut served = serve().await;
+    let (name, _scripted) = initialize(&mut served).await;
+    let named = [("mcp-session-id", &*name)];
+    for twice in [("5", "5"), ("5", "5.0"), ("\"a\"", "\"\\u0061\"")] {
+        let body = format!("[{},{}]", call(twice.0), call(twice.1));
+        assert_eq!(served.post(&named, &body).await.error().await, (400, -32600, serde_json::Value::Null));
+    }
+    let nameless = r#"{"jsonrpc":"2.0","method":"initialize"}"#;
+    for body in [nameless.to_owned(), format!("[{nameless}]")] {
+        assert_eq!(served.post(&[], &body).await.error().await, (400, -32600, serde_json::Value::Null));
+    }
+    assert!(served.sessions.try_recv().is_err());
+}
+
+#[tokio::test]
 async fn an_initialize_that_fails_leaves_no_session() {
     let mut served = serve().await;
     let stream = served.raw(&served.request("POST", &[], INITIALIZE)).await;
@@ -459,6 +523,8 @@ async fn slow_and_broken_clients_hold_nobody_up() {
     let long = format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(2 * HEAD_BYTES));
     assert_eq!(head(served.raw(long.as_bytes()).await).await.status, 431);
     let (name, mut scripted) = initialize(&mut served).await;
+    let body = served.request("POST", &[("content-length", "100")], "x");
+    let halting = served.raw(&body).await;
     // Who does not read is waited for, and its session's other streams go on.
     let lazy = served.raw(&served.request("POST", &[("mcp-session-id", &name)], &call("1"))).await;
     let id = scripted.id().await;
@@ -472,7 +538,31 @@ async fn slow_and_broken_clients_hold_nobody_up() {
     // Told by their silence, the slow ones are sent away.
     let mut read = Vec::new();
     soon(slow[0].read_to_end(&mut read)).await.unwrap();
+    assert_eq!(head(halting).await.status, 408);
     drop(lazy);
+}
+
+#[tokio::test]
+async fn who_only_waits_makes_room_for_who_asks() {
+    let mut served = serve_with(|settings| settings.max_connections = 8).await;
+    let (name, mut scripted) = initialize(&mut served).await;
+    let named = [("mcp-session-id", &*name)];
+    let mut answered = head(served.raw(&served.request("GET", &named, "")).await).await;
+    let body = served.request("POST", &[("content-length", "100")], "x");
+    let done = served.request("OPTIONS", &[], "");
+    for waiting in [&b"POST /mcp HTTP/1.1\r\nhost: loc"[..], &body, &done, b""] {
+        let mut all = Vec::new();
+        for _ in 0..20 {
+            all.push(served.raw(waiting).await);
+        }
+        let asked = served.raw(&served.request("POST", &named, &call("1"))).await;
+        scripted.next().await;
+        scripted.answer(&"1".into(), "{}");
+        assert!(head(asked).await.body().await.contains("result"));
+    }
+    // Who is being answered all the while has lost nothing.
+    scripted.say("{\"told\":1}", None, None, false);
+    answered.until("data: {\"told\":1}").await;
 }
 
 #[tokio::test]
