@@ -82,13 +82,13 @@ fn is_header(name: &str) -> bool {
     is_telling(name) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
-/// The same URL; userinfo, query and fragment are hidden.
+/// The same URL; userinfo, query, fragment and what may be a key in its path are hidden.
 pub(crate) fn url(url: Text) -> Text {
     let shown = hide_in_url(url.shown());
     if shown == url.shown() { url } else { Text::shown_as(url.reveal(), shown) }
 }
 
-/// A URL for showing: userinfo, query and fragment as `…`.
+/// A URL for showing: userinfo, query, fragment and what may be a key in its path as `…`.
 pub(crate) fn hide_in_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (rest, tail) = match rest.find(['?', '#']) {
@@ -101,7 +101,72 @@ pub(crate) fn hide_in_url(url: &str) -> String {
         Some((_, host)) => format!("…@{host}"),
         None => authority.to_owned(),
     };
-    format!("{scheme}://{host}{path}{tail}")
+    format!("{scheme}://{host}{}{tail}", hide_in_path(path))
+}
+
+/// A path whose parts that may be keys are `…`.
+fn hide_in_path(path: &str) -> String {
+    let mut before = "";
+    let parts = path.split('/').map(|part| {
+        let named = NAMES.contains(&before.to_ascii_lowercase().as_str()) && digits(part) > 0;
+        before = part;
+        let assigned = part.split_once(['=', ':']).filter(|(name, _)| is_telling(name));
+        match assigned {
+            Some((name, value)) if !value.is_empty() => {
+                format!("{name}{}…", &part[name.len()..part.len() - value.len()])
+            }
+            _ if named && part.len() >= SHORTEST_SECRET || is_key(part) => "…".to_owned(),
+            _ => part.to_owned(),
+        }
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// Parts of a path behind which a key comes.
+const NAMES: [&str; 8] =
+    ["key", "token", "secret", "apikey", "api-key", "api_key", "access-token", "access_token"];
+/// How keys of well-known services begin.
+const BEGINNINGS: [&str; 10] =
+    ["sk-", "sk_", "pk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "eyJ"];
+/// Characters from which on a part of a path that is not all letters can be a key, where it is as mixed as no name is; with
+/// digits amid its letters; and of letters alone.
+const SHORTEST_MIXED: usize = 10;
+const SHORTEST_KEY: usize = 16;
+const SHORTEST_OF_LETTERS: usize = 20;
+
+fn digits(text: &str) -> usize {
+    text.bytes().filter(u8::is_ascii_digit).count()
+}
+
+/// Whether a part of a URL's path may be a key: long, and with letters and digits, or small and capital letters, mixed in it
+/// as no name mixes them. Whatever the lock takes for one is one here.
+fn is_key(part: &str) -> bool {
+    if BEGINNINGS.iter().any(|beginning| part.starts_with(beginning)) {
+        return true;
+    }
+    // The separators of a key do not help it: its pieces are still mixed.
+    let pieces = || part.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty());
+    let turns = |piece: &str, is_turn: fn(u8, u8) -> bool| {
+        piece.as_bytes().windows(2).filter(|pair| matches!(pair, [a, b] if is_turn(*a, *b))).count()
+    };
+    let between_digits = |a: u8, b: u8| a.is_ascii_digit() != b.is_ascii_digit();
+    let rises = |a: u8, b: u8| a.is_ascii_lowercase() && b.is_ascii_uppercase();
+    let with_digits =
+        |piece: &str| turns(piece, between_digits) >= 2 || (piece.len() >= SHORTEST_KEY && digits(piece) > 0);
+    if part.len() >= SHORTEST_KEY && pieces().any(with_digits) {
+        return true;
+    }
+    let strange =
+        pieces().filter(|piece| digits(piece) > 0 && turns(piece, between_digits) + turns(piece, rises) >= 4);
+    if part.len() >= SHORTEST_MIXED && strange.map(str::len).sum::<usize>() >= SHORTEST_SECRET {
+        return true;
+    }
+    pieces().any(|piece| {
+        let capitals = piece.bytes().filter(u8::is_ascii_uppercase).count();
+        let half = capitals * 10 >= piece.len() * 3 && capitals * 10 <= piece.len() * 7;
+        piece.len() >= SHORTEST_OF_LETTERS && half && turns(piece, rises) * 6 >= piece.len()
+            || piece.len() >= 2 * SHORTEST_KEY && piece.is_ascii()
+    })
 }
 
 /// The same text with every occurrence of one of `secrets` replaced by `…`. Short ones are left: hiding
@@ -163,6 +228,58 @@ mod tests {
         assert_eq!(hide_in_url("https://k@h?x=1#f"), "https://…@h?…");
         assert_eq!(hide_in_url("https://h/p#frag"), "https://h/p#…");
         assert_eq!(hide_in_url("h/p?x"), "h/p?x");
+    }
+
+    #[test]
+    fn keys_in_paths_are_hidden_and_names_are_not() {
+        for shown in [
+            "/",
+            "/api/v1/mcp",
+            "/mcp/sse",
+            "/github-server/mcp",
+            "/v1beta1/model-context-protocol-server/2025.4.8/sse2",
+            "/oauth2/authorize",
+            "/x86_64-linux-gnu/k8s",
+            "/s3/my-bucket-2024/utf8mb4",
+            "/team/123456789012/mcp",
+            "/MCPServerHTTPTransport/getUserById",
+            "/modelContextProtocolServer/mcp",
+            "/token/refresh",
+            "/caf\u{e9}/\u{4e2d}\u{6587}",
+        ] {
+            assert_eq!(hide_in_path(shown), shown);
+        }
+        for key in [
+            "0b9d5c1e-8a7f-4c3b-9e2d-1f0a6b5c4d3e",
+            "d41d8cd98f00b204e9800998ecf8427e",
+            "9F86D081884C7D659A2FEAA0C55AD015",
+            "NjQ4YzQ5ZTAtMTIz",
+            "a8F-kd_92jXq0Lm-3fGh_Zt",
+            "sk-short",
+            "sk-proj-abcdefgh",
+            "ghp_abcdefghijkl",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+            "sEcr3tValP",
+            "s3cr3t-Value-99L",
+            "aBcDeFgHiJkLmNoPqRsTuV",
+            "qwertyuiopasdfghjklzxcvbnmqwertyu",
+        ] {
+            assert_eq!(hide_in_path(&format!("/s/{key}/mcp")), "/s/…/mcp", "{key}");
+            let url = url(Text::plain(format!("https://h/s/{key}/mcp?x")));
+            assert!(url.is_hidden() && url.shown() == "https://h/s/…/mcp?…");
+        }
+        assert_eq!(hide_in_path("/token/hunter2/mcp"), "/token/…/mcp");
+        assert_eq!(hide_in_path("/apikey=hunter/mcp;token:x/"), "/apikey=…/mcp;token:…/");
+        assert_eq!(hide_in_path("/token=a=b"), "/token=…");
+    }
+
+    #[cfg(feature = "surface")]
+    #[test]
+    fn what_the_lock_hides_is_hidden() {
+        for part in ["v1-0123456789abcdef", "a1b-something-long", "customermanagement2024", "pk-x"] {
+            let lock = deadweight_lock::source_of_url(&format!("https://h/{part}"));
+            assert!(!lock.ends_with('…') || hide_in_path(part) == "…", "{part}");
+        }
     }
 
     #[test]
