@@ -16,6 +16,7 @@ pub mod config;
 mod downstream;
 mod error;
 mod explain;
+pub mod file;
 #[cfg(feature = "client")]
 mod group;
 pub mod harmless;

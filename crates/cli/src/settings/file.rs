@@ -4,7 +4,6 @@
 use super::known::{InProject, KNOWN, Key, Table};
 use super::prices;
 use super::proxy::{Raw, Source, Told, Warning};
-use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item, TableLike, Value};
@@ -13,7 +12,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 pub(crate) const FILE: &str = "deadweight.toml";
 
 /// The largest file that is read. Nobody writes that much.
-const LARGEST: u64 = 1 << 20;
+pub(super) const LARGEST: u64 = 1 << 20;
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,11 +65,7 @@ pub(super) fn read(file: &Path, owner: Owner) -> Said {
 }
 
 fn bytes(file: &Path) -> Result<Vec<u8>, String> {
-    let system = |error| crate::target::file::system(&error);
-    let opened = std::fs::File::open(file).map_err(system)?;
-    let mut out = Vec::new();
-    opened.take(LARGEST + 1).read_to_end(&mut out).map_err(system)?;
-    if out.len() as u64 > LARGEST { Err("it is larger than 1 MB".to_owned()) } else { Ok(out) }
+    deadweight_mcp::file::read(file, LARGEST).map_err(|error| crate::target::file::system(&error))
 }
 
 fn parse(text: &str, file: &Path, owner: Owner) -> Said {

@@ -27,7 +27,7 @@ const KNOWN: [&str; 5] = ["input", "output", "cache_read", "cache_write", "date"
 pub(crate) fn book(env: Env<'_>) -> Book {
     let mut prices = Prices::default();
     if let Some(file) = file::of_user(env)
-        && let Ok(text) = std::fs::read_to_string(&file)
+        && let Ok(text) = deadweight_mcp::file::text(&file, file::LARGEST)
     {
         prices.read(&text, &file);
     }

@@ -1,7 +1,7 @@
 //! Files named on the command line, and the ones looked for when none is named.
 
 use crate::exit::Trouble;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The project's own MCP configs, in the order in which they are looked for.
@@ -17,6 +17,10 @@ pub(crate) const PROJECT_CONFIGS: [&str; 7] = [
 
 /// What some editors put before UTF-8; it is no part of the text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Bytes of a target, and of a lock.
+const LARGEST: u64 = 256 << 20;
+pub(crate) const LARGEST_LOCK: u64 = 4 << 20;
 
 /// Whether a target is standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
@@ -39,15 +43,12 @@ pub(crate) fn stem(path: &Path) -> String {
 
 /// Reads a target whole.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Trouble> {
-    let mut bytes = Vec::new();
     let outcome = if is_stdin(path) {
-        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+        deadweight_mcp::file::bounded(io::stdin().lock(), LARGEST)
     } else {
-        std::fs::read(path).map(|read| bytes = read)
+        deadweight_mcp::file::read(path, LARGEST)
     };
-    if let Err(error) = outcome {
-        return Err(unreadable(path, &error));
-    }
+    let mut bytes = outcome.map_err(|error| unreadable(path, &error))?;
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }

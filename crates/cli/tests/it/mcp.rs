@@ -398,6 +398,96 @@ fn a_config_that_names_its_own_proxy_does_not_start_itself_for_ever() {
 }
 
 #[test]
+fn a_lock_is_a_plain_file_of_a_bounded_size() {
+    let long = format!("# {}\n", "x".repeat(5 << 20));
+    for what in ["/dev/zero", "pipe", "large"] {
+        let sandbox = Sandbox::new().file("tools.json", crate::sandbox::TOOLS).file("large", &long);
+        let made = std::process::Command::new("mkfifo").arg(sandbox.path().join("pipe")).status().unwrap();
+        assert!(made.success());
+        std::os::unix::fs::symlink(what, sandbox.path().join("deadweight.lock")).unwrap();
+        let ways: [&[&str]; 3] = [
+            &["gate", "tools.json"],
+            &["mcp", "--name", "s", "--", "true"],
+            &["mcp", "--explain", "--name", "s", "--", "true"],
+        ];
+        for way in ways {
+            let run = sandbox.run(way);
+            let why = if what == "large" { "it is larger than 4 MB" } else { "it is no plain file" };
+            assert!(run.starts_with("exit: 3") && run.contains(why), "{way:?} {what}: {run}");
+            assert!(run.contains("deadweight.lock") && run.contains("try  "), "{run}");
+        }
+    }
+}
+
+#[test]
+fn a_target_that_never_ends_is_refused() {
+    let sandbox = Sandbox::new();
+    for target in ["pipe", "zero"] {
+        std::process::Command::new("mkfifo").arg(sandbox.path().join("pipe")).status().unwrap();
+        let _ = std::os::unix::fs::symlink("/dev/zero", sandbox.path().join("zero"));
+        for way in [&["footprint", target][..], &["mcp", "--config", target]] {
+            let run = sandbox.run(way);
+            assert!(!run.starts_with("exit: 0") && run.contains("it is no plain file"), "{way:?}: {run}");
+        }
+    }
+}
+
+#[test]
+fn a_key_in_the_path_of_a_url_is_not_shown() {
+    let sandbox = Sandbox::new();
+    let url = "http://user:pw@127.0.0.1:9/sEcr3tValP/mcp";
+    for way in [
+        &["mcp", "--url", url, "--explain"][..],
+        &["mcp", "--url", url, "--explain", "--json"],
+        &["footprint", "--url", url],
+    ] {
+        let run = sandbox.run(way);
+        assert!(!run.contains("sEcr3t") && run.contains("/…/mcp"), "{way:?}: {run}");
+    }
+}
+
+#[test]
+fn no_server_is_given_a_secret_of_ours() {
+    let script = "env >> seen; exit 1";
+    let told = |sandbox: &Sandbox| {
+        let seen = std::fs::read_to_string(sandbox.path().join("seen")).unwrap_or_default();
+        let of_ours = seen.lines().filter(|line| line.contains("s3cret-of-ours")).map(str::to_owned);
+        (seen.contains("PATH="), of_ours.collect::<Vec<_>>())
+    };
+    let secret = || {
+        let sandbox = Sandbox::new();
+        sandbox.env("DEADWEIGHT_TOKEN", "s3cret-of-ours").env("DEADWEIGHT_CLIENT_SECRET", "s3cret-of-ours")
+    };
+    let own = env!("CARGO_BIN_EXE_deadweight");
+    let ways: [&[&str]; 5] = [
+        &["footprint", "--", "sh", "-c", script],
+        &["gate", "--update", "--", "sh", "-c", script],
+        &["mcp", "--name", "s", "--", "sh", "-c", script],
+        &["mcp", "search", "x", "--", "sh", "-c", script],
+        // Through a proxy within a proxy, as `run` puts them.
+        &["footprint", "--", own, "mcp", "--name=s", "--", "sh", "-c", script],
+    ];
+    for way in ways {
+        let sandbox = secret();
+        conversation_of(&sandbox, way);
+        assert_eq!(told(&sandbox), (true, Vec::new()), "{way:?}");
+    }
+    // Whoever wants to hand one on says so.
+    let config = json!({ "mcpServers": { "s": {
+        "command": "sh", "args": ["-c", script], "env": { "DEADWEIGHT_TOKEN": "${DEADWEIGHT_TOKEN}" },
+    } } });
+    let sandbox = secret().file("c.json", config.to_string());
+    sandbox.run(&["footprint", "c.json"]);
+    assert_eq!(told(&sandbox).1, ["DEADWEIGHT_TOKEN=s3cret-of-ours"]);
+}
+
+/// Opens a session, whatever comes of it.
+fn conversation_of(sandbox: &Sandbox, way: &[&str]) {
+    let input: String = opening().iter().map(|message| format!("{message}\n")).collect();
+    sandbox.run_with(way, &input);
+}
+
+#[test]
 fn clients_over_http() {
     use std::io::{BufRead, BufReader, Read, Write};
     let sandbox = Sandbox::new().script("house.json", &Script::named("house").tool("open_door"));

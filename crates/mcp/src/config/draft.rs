@@ -148,12 +148,14 @@ impl Draft {
 /// Reads a file of `NAME=value` lines: comments, `export`, and quotes around a value are understood.
 fn read_env_file(expander: &Expander<'_>, file: &Written) -> Result<Vec<(String, Text)>, Reason> {
     let name = expander.expand(&file.text, file.line)?;
-    let text = std::fs::read_to_string(expander.folder.join(name.reveal())).map_err(|error| {
-        let shown = expander.folder.join(name.shown());
-        let shown = crate::harmless::line(&shown.to_string_lossy());
-        let detail = format!("its env file `{shown}` cannot be read: {}", crate::explain::system(&error));
-        Reason::BadEntry { detail, line: file.line }
-    })?;
+    let text = crate::file::text(&expander.folder.join(name.reveal()), super::LARGEST_OF_ENTRY).map_err(
+        |error| {
+            let shown = expander.folder.join(name.shown());
+            let shown = crate::harmless::line(&shown.to_string_lossy());
+            let detail = format!("its env file `{shown}` cannot be read: {}", crate::explain::system(&error));
+            Reason::BadEntry { detail, line: file.line }
+        },
+    )?;
     Ok(env_lines(&text).into_iter().map(|(name, value)| (name, Text::secret(value))).collect())
 }
 

@@ -133,7 +133,7 @@ impl Expander<'_> {
             Some(below) => Path::new(&self.variable("HOME", None, line)?).join(below),
             None => self.folder.join(file),
         };
-        match std::fs::read_to_string(&file) {
+        match crate::file::text(&file, super::LARGEST_OF_ENTRY) {
             Ok(text) => Ok(Some(Found { value: text.trim().to_owned(), public: false })),
             Err(error) => {
                 let file = crate::harmless::line(&file.to_string_lossy());

@@ -132,13 +132,17 @@ impl Config {
     }
 }
 
+/// Bytes of a configuration file, in which some agents keep much else; and of a file that an entry names.
+const LARGEST: u64 = 64 << 20;
+const LARGEST_OF_ENTRY: u64 = 1 << 20;
+
 /// Reads a configuration file.
 ///
 /// # Errors
 ///
 /// When it cannot be read, or is none.
 pub fn read(file: &Path, context: Context<'_>) -> Result<Config, ConfigError> {
-    let text = std::fs::read(file).map_err(|error| ConfigError {
+    let text = crate::file::read(file, LARGEST).map_err(|error| ConfigError {
         file: file.to_owned(),
         detail: crate::explain::system(&error),
         line: None,

@@ -6,7 +6,7 @@ use reqwest::header::HeaderValue;
 use rmcp::transport::auth::{AuthError, CredentialStore, StoredCredentials};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Most bytes of the file that are read.
@@ -187,13 +187,11 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
 
 /// What is in the file; nothing where there is none.
 fn read(file: &Path) -> io::Result<Vec<Value>> {
-    let open = match File::open(file) {
-        Ok(open) => open,
+    let text = match crate::file::read(file, MOST) {
+        Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
-    let mut text = Vec::new();
-    open.take(MOST).read_to_end(&mut text)?;
     // A file that is not understood is not overwritten.
     let mut whole: Value = serde_json::from_slice(&text).map_err(|error| {
         io::Error::new(io::ErrorKind::InvalidData, format!("it is broken at line {}", error.line()))

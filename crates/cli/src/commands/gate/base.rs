@@ -43,9 +43,13 @@ fn place(args: &Gate, base: &str) -> String {
 fn earlier(args: &Gate, base: &str) -> Result<Option<String>, Trouble> {
     let path = Path::new(base);
     if path.is_file() {
-        return std::fs::read_to_string(path).map(Some).map_err(|error| {
-            Trouble::unmeasured("the base could not be read").at("base", base).at("system", error.to_string())
-        });
+        return deadweight_mcp::file::text(path, crate::target::file::LARGEST_LOCK).map(Some).map_err(
+            |error| {
+                Trouble::unmeasured("the base could not be read")
+                    .at("base", base)
+                    .at("system", error.to_string())
+            },
+        );
     }
     // A link is followed: git would show where it points to.
     let real = std::fs::canonicalize(&args.lock).unwrap_or_else(|_| args.lock.clone());

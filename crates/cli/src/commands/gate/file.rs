@@ -3,6 +3,7 @@
 use super::broken;
 use crate::args::Gate;
 use crate::exit::Trouble;
+use crate::target::file::LARGEST_LOCK;
 use deadweight_lock::{Lock, read};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub(super) struct LockFile {
 impl LockFile {
     /// Reads the lock at `path`.
     pub(super) fn read(path: &Path) -> Result<Self, Trouble> {
-        let bytes = match std::fs::read(path) {
+        let bytes = match deadweight_mcp::file::read(path, LARGEST_LOCK) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Self { path: path.to_owned(), found: None });
@@ -91,7 +92,7 @@ impl LockFile {
 
     /// Whether the lock still is what was read before the servers were asked, which takes its time.
     fn unchanged(&self, target: &Path) -> Result<(), Trouble> {
-        let now = std::fs::read(target).ok();
+        let now = deadweight_mcp::file::read(target, LARGEST_LOCK).ok();
         if now.as_deref() == self.text().map(str::as_bytes) {
             return Ok(());
         }

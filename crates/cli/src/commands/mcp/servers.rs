@@ -84,7 +84,8 @@ pub(super) fn ask(
     }
     // Behind --config stand all its servers together; the servers of a project's own config each stand alone, since that
     // is how an agent has them, and a list of tools is that of one server.
-    let is_config = |file: &Path| std::fs::read(file).is_ok_and(|text| config::detect(&text).is_some());
+    let is_config =
+        |file: &Path| crate::target::file::read(file).is_ok_and(|text| config::detect(&text).is_some());
     let together = servers.config.as_deref().is_some_and(is_config) && servers.server.is_none();
     let groups = match together {
         true => vec![Group { aggregate: true, servers: answered }],
@@ -154,7 +155,7 @@ pub(super) fn lock(proxy: &Proxy) -> Result<Option<Lock>, Trouble> {
     let named = proxy.lock.as_deref();
     let path = named.unwrap_or(Path::new(deadweight_lock::LOCK_FILE));
     let shown = path.display().to_string();
-    let text = match std::fs::read_to_string(path) {
+    let text = match deadweight_mcp::file::text(path, crate::target::file::LARGEST_LOCK) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => return Ok(None),
         Err(error) => {

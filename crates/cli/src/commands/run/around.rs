@@ -1,7 +1,6 @@
 //! What the agent would find without us: the environment, the files of its settings.
 
 use serde_json::Value;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The largest file of settings that is read, in bytes. Some agents keep histories in theirs.
@@ -66,12 +65,7 @@ pub(super) fn text(file: &Path) -> Option<String> {
     if !file.is_file() {
         return None;
     }
-    let mut bytes = Vec::new();
-    std::fs::File::open(file).ok()?.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > LARGEST {
-        return None;
-    }
-    String::from_utf8(bytes).ok()
+    deadweight_mcp::file::text(file, LARGEST).ok()
 }
 
 /// A JSON file, which may have comments; none where there is none that can be read.
