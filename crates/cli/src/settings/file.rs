@@ -1,9 +1,11 @@
-//! `deadweight.toml`: what stands in it, with its lines. Whatever is not understood is a warning, never an end: a proxy
-//! that does not start takes a person's tools away.
+//! `deadweight.toml`: what stands in it, with its lines. Whatever is not understood is a warning: a proxy that does not
+//! start takes a person's tools away. Where it may have said who may ask or where keys go, the warning says that too, and
+//! whoever serves others ends with it.
 
 use super::known::{InProject, KNOWN, Key, Table};
 use super::prices;
-use super::proxy::{Raw, Source, Told, Warning};
+use super::proxy::{Raw, Source, Told, Warning, Weight};
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml_edit::{Document, Item, TableLike, Value};
@@ -45,7 +47,12 @@ pub(crate) fn of_project(directory: &Path) -> Option<PathBuf> {
 pub(crate) fn of_user(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let set = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
-    Some(folder.join("deadweight").join(FILE)).filter(|file| file.is_file())
+    // One that is there and cannot be reached is not one that says nothing.
+    let absent = |file: &PathBuf| match file.metadata() {
+        Ok(about) => !about.is_file(),
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    };
+    Some(folder.join("deadweight").join(FILE)).filter(|file| !absent(file))
 }
 
 /// Reads a file.
@@ -59,8 +66,17 @@ pub(super) fn read(file: &Path, owner: Owner) -> Said {
         Ok(text) => parse(&text, file, owner),
         Err(why) => {
             let what = format!("the settings in {shown} are not read: {why}");
-            Said { warnings: vec![Warning::new(what, "mend or remove the file")], ..Said::default() }
+            let warning = Warning::new(what, "mend or remove the file").weighs(unread(owner));
+            Said { warnings: vec![warning], ..Said::default() }
         }
+    }
+}
+
+/// What follows from a file that is not read: only the user's can say who may ask.
+const fn unread(owner: Owner) -> Weight {
+    match owner {
+        Owner::Project => Weight::Holds,
+        Owner::User => Weight::Ends,
     }
 }
 
@@ -75,10 +91,8 @@ fn parse(text: &str, file: &Path, owner: Owner) -> Said {
         Err(error) => {
             let place = reader.place(error.span());
             let why = error.message().lines().collect::<Vec<_>>().join(", ");
-            reader.said.warnings.push(Warning::new(
-                format!("the settings in {} are not read: {why} ({place})", file.display()),
-                "correct the TOML there",
-            ));
+            let what = format!("the settings in {} are not read: {why} ({place})", file.display());
+            reader.said.warnings.push(Warning::new(what, "correct the TOML there").weighs(unread(owner)));
         }
     }
     reader.said
@@ -102,8 +116,18 @@ impl Reader<'_> {
     }
 
     fn warn(&mut self, what: String, span: Option<Range<usize>>, attempt: impl Into<String>) {
+        self.weigh(Weight::Told, what, span, attempt);
+    }
+
+    fn weigh(
+        &mut self,
+        weight: Weight,
+        what: String,
+        span: Option<Range<usize>>,
+        attempt: impl Into<String>,
+    ) {
         let what = format!("{what} ({})", self.place(span));
-        self.said.warnings.push(Warning::new(what, attempt));
+        self.said.warnings.push(Warning::new(what, attempt).weighs(weight));
     }
 
     fn root(&mut self, root: &dyn TableLike) {
@@ -116,7 +140,8 @@ impl Reader<'_> {
                 (prices::TABLE, _) if self.owner == Owner::User => {}
                 (prices::TABLE, _) => self.refuse(key, span),
                 ("mcp" | "gateway", None) => {
-                    self.warn(format!("`{key}` is no table"), span, format!("write [{key}]"));
+                    let weight = if self.owner == Owner::User { Weight::Ends } else { Weight::Told };
+                    self.weigh(weight, format!("`{key}` is no table"), span, format!("write [{key}]"));
                 }
                 _ => self.unknown(key, span, &["mcp", "gateway", prices::TABLE], ""),
             }
@@ -233,12 +258,17 @@ impl Reader<'_> {
         if self.owner == Owner::Project && POWERS.contains(&plain.as_str()) {
             return self.refuse(&format!("{before}{name}"), span);
         }
+        // Meant for one that must not go unheard.
+        const FENCE: [&str; 5] = ["gateway", "token", "upstream", "hold_keys", "listen"];
         let near = known.iter().map(|known| (strsim::damerau_levenshtein(known, &plain), known)).min();
-        let attempt = match near {
-            Some((distance, near)) if distance <= 2 => format!("did you mean `{near}`?"),
-            _ => format!("known here: {}", known.join(", ")),
+        let (attempt, fence) = match near {
+            Some((distance, near)) if distance <= 2 => {
+                (format!("did you mean `{near}`?"), FENCE.contains(near) && !before.starts_with("mcp.server"))
+            }
+            _ => (format!("known here: {}", known.join(", ")), false),
         };
-        self.warn(format!("`{before}{name}` is no setting"), span, attempt);
+        let weight = if fence && self.owner == Owner::User { Weight::Ends } else { Weight::Told };
+        self.weigh(weight, format!("`{before}{name}` is no setting"), span, attempt);
     }
 }
 

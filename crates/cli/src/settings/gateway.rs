@@ -2,8 +2,8 @@
 
 use super::known::Key;
 use super::ledger;
-use super::proxy::{Env, Flags, Merge, Raw, Warning, number, switch, text, token, unreadable};
-use crate::exit;
+use super::proxy::{Env, Flags, Merge, Raw, Warning, Weight, number, switch, text, token, unreadable};
+use crate::exit::{self, Trouble};
 use deadweight_gateway::Provider;
 use deadweight_gateway::relay::{Config, Secret, Target};
 use deadweight_store::{Place, bodies_beside};
@@ -82,9 +82,28 @@ impl Gateway {
         }
     }
 
-    /// Tells a person what is not as they may think.
+    /// Tells a person what is not as they may think, and ends nothing.
     pub(crate) fn warn(&self) {
-        self.warnings.iter().for_each(|warning| exit::warn(&warning.to_string()));
+        let told = self.warnings.iter().filter(|warning| warning.weight < Weight::Ends);
+        told.for_each(|warning| exit::warn(&warning.to_string()));
+    }
+
+    /// Whether a gateway may start with this.
+    pub(crate) fn check(&self) -> Result<(), Trouble> {
+        if let Some(ends) = self.warnings.iter().find(|warning| warning.weight == Weight::Ends) {
+            return Err(ends.trouble());
+        }
+        if self.no_key {
+            return Err(Trouble::usage("keys are to be held, and there is none")
+                .attempt("set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY where the gateway runs"));
+        }
+        Ok(())
+    }
+
+    /// Why a gateway that runs takes nothing of this.
+    pub(crate) fn unheard(&self) -> Option<String> {
+        let holds = self.warnings.iter().find(|warning| warning.weight >= Weight::Holds);
+        holds.map(ToString::to_string).or_else(|| Some(self.check().err()?.reason()))
     }
 }
 

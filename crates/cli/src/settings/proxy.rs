@@ -2,7 +2,7 @@
 
 use super::file::{self, Owner, Said};
 use super::known::{KNOWN, Key};
-use crate::exit;
+use crate::exit::{self, Trouble};
 use deadweight_mcp::Text;
 use deadweight_mcp::surface::{Choice, Optimistic, PinSource, Pins, SCHEMA_BUDGET, Trust};
 use deadweight_store::Place;
@@ -50,11 +50,32 @@ pub(crate) struct Warning {
     what: String,
     /// What to do.
     attempt: String,
+    pub(super) weight: Weight,
+}
+
+/// What follows from something that is not as its writer may think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// It is told.
+    Told,
+    /// A gateway that runs takes nothing from its files while it is so.
+    Holds,
+    /// It decides who may ask or where keys go: nothing that asks for a token or sends keys starts with it.
+    Ends,
 }
 
 impl Warning {
     pub(super) fn new(what: impl Into<String>, attempt: impl Into<String>) -> Self {
-        Self { what: what.into(), attempt: attempt.into() }
+        Self { what: what.into(), attempt: attempt.into(), weight: Weight::Told }
+    }
+
+    pub(super) fn weighs(self, weight: Weight) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// As an end.
+    pub(crate) fn trouble(&self) -> Trouble {
+        Trouble::usage(self.what.clone()).attempt(self.attempt.clone())
     }
 }
 
@@ -112,6 +133,12 @@ impl Proxy {
     /// Tells a person what is not as they may think.
     pub(crate) fn warn(&self) {
         self.warnings.iter().for_each(|warning| exit::warn(&warning.to_string()));
+    }
+
+    /// Whether others may be served: not where what was said of the token cannot be taken.
+    pub(crate) fn check(&self) -> Result<(), Trouble> {
+        let ends = self.warnings.iter().find(|warning| warning.weight == Weight::Ends);
+        ends.map_or(Ok(()), |warning| Err(warning.trouble()))
     }
 }
 
@@ -257,10 +284,33 @@ pub(super) fn unreadable(key: Key, told: &Told) -> Warning {
         Source::File { .. } => format!("`{}` in {}", known.name, told.from),
         _ => told.from.to_string(),
     };
-    let value = match key {
-        Key::Token | Key::GatewayToken => "what it holds".to_owned(),
-        _ => format!("`{}`", shown(&told.raw)),
-    };
+    match key {
+        Key::Token | Key::GatewayToken => {
+            return Warning::new(
+                format!("{name}: what it holds is no token"),
+                "take a text of visible ASCII characters, such as `openssl rand -hex 16` prints, or take the setting out",
+            )
+            .weighs(Weight::Ends);
+        }
+        // A URL may hold a password.
+        Key::Upstream => {
+            let why = match text(&told.raw).map(super::gateway::upstream) {
+                Some(Err(why)) => why,
+                _ => format!("it takes {}", known.takes),
+            };
+            return Warning::new(format!("{name} cannot be taken: {why}"), "correct it, or take it out")
+                .weighs(Weight::Ends);
+        }
+        Key::Listen | Key::HoldKeys | Key::AllowHost | Key::AllowOrigin => {
+            return Warning::new(
+                format!("{name}: `{}` cannot be taken", shown(&told.raw)),
+                format!("it takes {}", known.takes),
+            )
+            .weighs(Weight::Ends);
+        }
+        _ => {}
+    }
+    let value = format!("`{}`", shown(&told.raw));
     Warning::new(
         format!("{name}: {value} cannot be read, and is passed over"),
         format!("it takes {}", known.takes),

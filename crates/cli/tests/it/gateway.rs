@@ -22,8 +22,13 @@ fn start(sandbox: &Sandbox, args: &[&str]) -> Running {
 
 /// Starts one by a command that says where it listens.
 pub(crate) fn start_by(command: &mut Command, sandbox: &Sandbox) -> Running {
+    start_with(command, sandbox, &[])
+}
+
+fn start_with(command: &mut Command, sandbox: &Sandbox, variables: &[(&str, &str)]) -> Running {
     let mut child = command
         .env_clear()
+        .envs(variables.iter().copied())
         .env("PATH", std::env::var("PATH").unwrap_or_default())
         .env("HOME", sandbox.path())
         .current_dir(sandbox.path())
@@ -46,6 +51,14 @@ impl Running {
 
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// The lines of its log as they come.
+    fn lines(&mut self) -> std::sync::mpsc::Receiver<String> {
+        let log = BufReader::new(self.child.stderr.take().unwrap());
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || log.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));
+        told
     }
 
     /// Ends it; exit code and log.
@@ -122,6 +135,103 @@ fn what_would_let_others_in_does_not_start() {
     assert_run!(sandbox.run(&["gateway", "--listen", "0.0.0.0:0", "--token", "hunter22"]));
     assert_run!(sandbox.run(&["gateway", "--upstream", "anthropic=http://api.example.com"]));
     assert_run!(sandbox.run(&["gateway", "--upstream", "antropic=https://api.example.com"]));
+}
+
+#[test]
+fn what_decides_who_may_ask_and_cannot_be_taken_does_not_start() {
+    let settings = ".config/deadweight/deadweight.toml";
+    for (file, what) in [
+        ("[gateway]\ntoken = \"\"\n", "deadweight.toml:2"),
+        ("[gateway]\ntoken = \"a\\nb\"\n", "deadweight.toml:2"),
+        ("[gateway]\ntoken = 12345\n", "deadweight.toml:2"),
+        ("[gateway]\ntokne = \"a-token-of-24-characters\"\n", "did you mean `token`?"),
+        ("[gatway]\ntoken = \"a-token-of-24-characters\"\n", "did you mean `gateway`?"),
+        ("gateway = 1\n", "`gateway` is no table"),
+        ("[gateway]\nhold_keys = \"yes\"\n", "deadweight.toml:2"),
+        ("[gateway]\nlisten = \"everywhere\"\n", "deadweight.toml:2"),
+        ("[gateway.upstream]\nanthropic = \"http://10.0.0.5\"\n", "in the clear"),
+        ("[gateway.upstream]\nantropic = \"https://llm.example\"\n", "is no provider"),
+        ("[gateway.upstream]\nanthropic = \"https://me:hunter22@llm.example\"\n", "a user or a password"),
+        ("[gateway]\nupstream = 5\n", "deadweight.toml:2"),
+        ("[gateway]\ntoken = \"a-token-of-24-characters\"\n[gateway\n", "deadweight.toml:3"),
+    ] {
+        let told = Sandbox::new().file(settings, file).run(&["gateway", "--listen", "0"]);
+        assert!(
+            told.starts_with("exit: 2\n") && told.contains(what) && told.contains("  try "),
+            "{file}: {told}"
+        );
+        assert!(!told.contains("hunter22"), "{told}");
+    }
+    for token in ["", "a\nb", " ", "two words"] {
+        let flag = Sandbox::new().run(&["gateway", "--listen", "0", "--token", token]);
+        assert!(flag.starts_with("exit: 2\n") && flag.contains("--token"), "{token:?}: {flag}");
+        let variable = Sandbox::new().env("DEADWEIGHT_TOKEN", token);
+        for args in [&["gateway", "--listen", "0"][..], &["mcp", "--http", "127.0.0.1:0", "--", "true"]] {
+            let told = variable.run(args);
+            assert!(told.starts_with("exit: 2\n") && told.contains("DEADWEIGHT_TOKEN"), "{token:?}: {told}");
+        }
+    }
+    let mcp = Sandbox::new().file(settings, "[mcp]\ntoken = \"\"\n");
+    let told = mcp.run(&["mcp", "--http", "127.0.0.1:0", "--", "true"]);
+    assert!(told.starts_with("exit: 2\n") && told.contains("deadweight.toml:2"), "{told}");
+}
+
+#[test]
+fn a_file_that_is_broken_or_emptied_opens_nothing() {
+    let provider = RawHttp::start(|_, a| a.json(200, "\"asked\"")).unwrap();
+    let settings = ".config/deadweight/deadweight.toml";
+    let whole = format!(
+        "[gateway]\ntoken = \"a-token-of-24-characters\"\nhold_keys = true\n[gateway.upstream]\nanthropic = \"{0}\"\n\
+         bedrock = \"{0}\"\n",
+        provider.at("")
+    );
+    let sandbox = Sandbox::new().file(settings, &whole);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_deadweight"));
+    command.args(["gateway", "--listen", "0", "--json"]);
+    let mut gateway = start_with(&mut command, &sandbox, &[("ANTHROPIC_API_KEY", "sk-ant-held")]);
+    let lines = gateway.lines();
+    let secret = "a-token-of-24-characters";
+    let anthropic = format!("anthropic = \"{}\"\n", provider.at(""));
+    let file = sandbox.path().join(settings);
+    let cases = [
+        (format!("{whole}[gateway\n"), "deadweight.toml:7"),
+        (whole.replace(secret, ""), "deadweight.toml:2"),
+        (whole.replace("hold_keys = true", "hold_keys = \"aye\""), "deadweight.toml:3"),
+        (whole.replace(&anthropic, "anthropic = \"http://10.0.0.5\"\n"), "deadweight.toml:5"),
+        (whole.replace(&anthropic, "anthropic = \"http://127.0.0.1:9"), "deadweight.toml:5"),
+        (String::new(), "restart"),
+        (whole.replace("token = ", "# "), "token"),
+        (whole.replace(&anthropic, ""), "no upstream is named for anthropic"),
+        (whole.replace("hold_keys = true", "hold_keys = false"), "the key of anthropic"),
+        ("\u{0}".to_owned(), "deadweight.toml:1"),
+    ];
+    for (content, told) in cases {
+        std::fs::write(&file, &content).unwrap();
+        gateway.signal(Signal::HUP);
+        let line = loop {
+            let line = lines.recv_timeout(Duration::from_secs(60)).expect(&content);
+            if line.contains("not taken") {
+                break line;
+            }
+        };
+        assert!(line.contains(told) && line.contains("all of the old ones hold"), "{content}: {line}");
+        assert!(!line.contains(secret));
+        let asked = provider.requests().len();
+        assert!(gateway.ask("/v1/messages", "{}").starts_with("HTTP/1.1 401 "), "{content}");
+        assert!(gateway.ask("/deadweight/v1/context", "").starts_with("HTTP/1.1 401 "), "{content}");
+        assert_eq!(provider.requests().len(), asked, "{content}");
+        let known = gateway.ask(&format!("/v1/messages?key={secret}"), "{}");
+        assert!(known.ends_with("\"asked\""), "{content}: {known}");
+        let got = &provider.requests()[asked];
+        assert_eq!(got.header("x-api-key"), Some("sk-ant-held"), "{content}");
+        // A watcher that saw the change by itself has nothing more to say.
+        std::fs::write(&file, &whole).unwrap();
+        gateway.signal(Signal::HUP);
+        while !lines.recv_timeout(Duration::from_secs(60)).expect("it is whole again").contains("read again")
+        {
+        }
+        while lines.recv_timeout(Duration::from_millis(1500)).is_ok() {}
+    }
 }
 
 #[test]

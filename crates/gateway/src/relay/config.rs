@@ -227,6 +227,23 @@ pub enum ConfigError {
     /// Nobody listens.
     #[error("there is no address to listen on")]
     NoListener,
+    /// A gateway that runs would ask for no token any more.
+    #[error(
+        "the gateway was started with a token and would ask for none any more; if that is meant, restart it"
+    )]
+    TokenGone,
+    /// A gateway that runs would send to a provider's own address, or nowhere, what it sent to one that was named.
+    #[error("no upstream is named for {provider} any more; if that is meant, restart the gateway")]
+    UpstreamGone {
+        /// The provider.
+        provider: Provider,
+    },
+    /// A gateway that runs would send clients' keys in place of the one that it holds.
+    #[error("the key of {provider} would be held no more; if that is meant, restart the gateway")]
+    KeyGone {
+        /// The provider.
+        provider: Provider,
+    },
 }
 
 impl Config {
@@ -284,6 +301,33 @@ impl Config {
             }
         }
         Ok(())
+    }
+}
+
+impl Config {
+    /// Whether a gateway that runs by `before` may take this over: a file that an editor has just emptied must not open
+    /// what was closed, or send keys elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// When it would.
+    pub(crate) fn may_follow(&self, before: &Self) -> Result<(), ConfigError> {
+        if before.token.is_some() && self.token.is_none() {
+            return Err(ConfigError::TokenGone);
+        }
+        for (provider, target) in &before.upstreams {
+            let own = |provider: &Provider| Target::parse(provider.default_upstream()?).ok();
+            let now = self.upstreams.iter().find(|(own, _)| own == provider).map(|(_, target)| target);
+            let default = own(provider);
+            if default.as_ref() != Some(target) && (now.is_none() || now == default.as_ref()) {
+                return Err(ConfigError::UpstreamGone { provider: *provider });
+            }
+        }
+        let held = |provider: &Provider| self.keys.iter().any(|(own, _)| own == provider);
+        match before.keys.iter().find(|(provider, _)| !held(provider)) {
+            Some((provider, _)) => Err(ConfigError::KeyGone { provider: *provider }),
+            None => Ok(()),
+        }
     }
 }
 

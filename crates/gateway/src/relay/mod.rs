@@ -217,15 +217,22 @@ impl Handle {
         &self.relay.desk.counted
     }
 
+    /// Where it was told to listen.
+    pub fn listens(&self) -> Vec<SocketAddr> {
+        self.relay.rules().config.listen.iter().map(|listen| listen.address).collect()
+    }
+
     /// Takes over another configuration for requests that come from now on. Ports and limits of connections stay.
     ///
     /// # Errors
     ///
-    /// When it must not be done; what held goes on holding.
+    /// When it must not be done, or would take away the token, an upstream that was named or a key that is held; what held
+    /// goes on holding.
     pub fn reload(&self, mut config: Config) -> Result<(), ConfigError> {
         let before = self.relay.rules();
         config.listen.clone_from(&before.config.listen);
         config.check()?;
+        config.may_follow(&before.config)?;
         let rules = Rules::new(config, &self.relay.connector, &self.relay.desk, Some(&before));
         *self.relay.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())

@@ -79,13 +79,27 @@ fn rules_change_for_requests_that_come_later() {
     };
     assert_eq!(ask(&[]), "1");
     let mut config = Config::new(([127, 0, 0, 1], 1).into());
-    config.set_upstream(Provider::Anthropic, Target::parse(&two.at("")).unwrap());
+    for provider in [Provider::Anthropic, Provider::OpenAi, Provider::Gemini] {
+        config.set_upstream(provider, Target::parse(&two.at("")).unwrap());
+    }
     gate.handle.reload(config.clone()).unwrap();
     assert_eq!(ask(&[]), "2");
     config.token = Some(Secret::new("hunter22"));
     gate.handle.reload(config.clone()).unwrap();
     assert!(ask(&[]).contains("token"));
     assert_eq!(ask(&[("x-deadweight-token", "hunter22")]), "2");
+    let mut without = config.clone();
+    without.token = None;
+    assert_eq!(gate.handle.reload(without), Err(ConfigError::TokenGone));
+    let mut without = config.clone();
+    without
+        .set_upstream(Provider::Gemini, Target::parse(Provider::Gemini.default_upstream().unwrap()).unwrap());
+    assert_eq!(
+        gate.handle.reload(without.clone()),
+        Err(ConfigError::UpstreamGone { provider: Provider::Gemini })
+    );
+    without.upstreams.clear();
+    assert!(matches!(gate.handle.reload(without), Err(ConfigError::UpstreamGone { .. })));
     config.token = None;
     config.keys = vec![(Provider::Anthropic, Secret::new("k"))];
     assert_eq!(gate.handle.reload(config), Err(ConfigError::KeysWithoutToken));

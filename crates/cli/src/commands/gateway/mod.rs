@@ -38,14 +38,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Trouble> {
     let directory = std::env::current_dir().unwrap_or_default();
     let settings = Settings::resolve(&args.flags(), &process_env, &directory);
     settings.warn();
+    settings.check()?;
     settings.config.check().map_err(|error| start_trouble(StartError::Config(error)))?;
     if let Some(characters) = settings.token {
         let listens = settings.config.listen.iter().map(|listen| listen.address);
         settings::token::check(characters, listens)?;
-    }
-    if settings.no_key {
-        return Err(Trouble::usage("keys are to be held, and there is none")
-            .attempt("set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY where the gateway runs"));
     }
     if settings.keeps_bodies && settings.bodies().is_none() {
         return Err(Trouble::usage("bodies are to be kept beside the ledger, and there is none")

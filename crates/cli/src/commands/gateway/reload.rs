@@ -34,23 +34,40 @@ pub(super) async fn watch(flags: Flags, handle: Handle, mut config: Config, log:
         }
         seen = now;
         let settings = Settings::resolve(&flags, &process_env, &directory);
-        settings.warn();
+        // All of it is taken, or nothing: half of a file may be the half without the fence.
+        let taken = take(&settings, &handle);
+        if taken.is_ok() {
+            settings.warn();
+        }
         let listen = |config: &Config| config.listen.iter().map(|listen| listen.address).collect::<Vec<_>>();
         let moved = listen(&settings.config) != listen(&config);
-        let note = match handle.reload(settings.config.clone()) {
+        let note = match taken {
             Ok(()) => {
                 config = Config { listen: config.listen, ..settings.config };
                 let more = if moved { "; another address to listen on needs a restart" } else { "" };
                 note(Level::Info, "reloaded", format!("the settings were read again{more}"))
             }
             Err(error) => {
-                let text =
-                    format!("the settings were read again and are not taken: {error}; the old ones hold");
+                let text = format!(
+                    "the settings were read again and are not taken: {error}; all of the old ones hold"
+                );
                 note(Level::Warning, "not_reloaded", text)
             }
         };
         log.note(note);
     }
+}
+
+fn take(settings: &Settings, handle: &Handle) -> Result<(), String> {
+    if let Some(why) = settings.unheard() {
+        return Err(why);
+    }
+    if let Some(characters) = settings.token {
+        // Where it listens stays as it is.
+        let listens = handle.listens().into_iter();
+        crate::settings::token::check(characters, listens).map_err(|trouble| trouble.reason())?;
+    }
+    handle.reload(settings.config.clone()).map_err(|error| error.to_string())
 }
 
 fn note(level: Level, event: &'static str, text: String) -> Note {

@@ -34,6 +34,9 @@ pub(super) fn run(args: &Mcp) -> Result<Exit, Trouble> {
     let directory = std::env::current_dir().unwrap_or_default();
     let proxy = Proxy::resolve(&args.flags(), &process_env, &directory);
     proxy.warn();
+    if args.http.is_some() {
+        proxy.check()?;
+    }
     if let Some(address) = args.http.filter(|address| !address.ip().is_loopback() && proxy.token.is_none()) {
         return Err(Trouble::usage(format!(
             "{address} can be reached from other machines, and nobody would be asked for a token"
