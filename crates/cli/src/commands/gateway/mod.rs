@@ -86,6 +86,7 @@ async fn serve(
 ) -> Result<Arc<Watching>, Trouble> {
     // Before the port is open: whoever waits for it may end us at once.
     let mut stop = Stop::new().map_err(system("signals cannot be caught"))?;
+    let hangup = signal(SignalKind::hangup()).map_err(system("signals cannot be caught"))?;
     let log = Arc::new(Log::new(args.log, args.global.quiet));
     let of_gateway = Arc::clone(&log);
     let own = Arc::new(Answers::new(Arc::clone(&watching)));
@@ -99,7 +100,8 @@ async fn serve(
     tell(args, &config, &addresses, settings.keeps_bodies.then_some(bodies).flatten().as_deref())?;
     let counted = Arc::clone(gateway.handle().counted());
     watching.ask_of_open(move || counted.open.load(Ordering::Relaxed));
-    let reloading = tokio::spawn(reload::watch(args.flags(), gateway.handle(), config, Arc::clone(&log)));
+    let reloading =
+        tokio::spawn(reload::watch(hangup, args.flags(), gateway.handle(), config, Arc::clone(&log)));
     let mut again = Stop::new().map_err(system("signals cannot be caught"))?;
     let over = async move {
         stop.told().await;

@@ -9,7 +9,7 @@ use deadweight_mcp::config::process_env;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::Signal;
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -18,9 +18,8 @@ const EVERY: Duration = Duration::from_secs(1);
 type Seen = Vec<(PathBuf, Option<(SystemTime, u64)>)>;
 
 /// Reads the settings again whenever there is a reason, for as long as the gateway runs.
-pub(super) async fn watch(flags: Flags, handle: Handle, mut config: Config, log: Arc<Log>) {
+pub(super) async fn watch(mut told: Signal, flags: Flags, handle: Handle, mut config: Config, log: Arc<Log>) {
     let directory = std::env::current_dir().unwrap_or_default();
-    let Ok(mut told) = signal(SignalKind::hangup()) else { return };
     let mut seen = look(&files(&process_env, &directory));
     let mut clock = tokio::time::interval(EVERY);
     loop {
