@@ -85,25 +85,29 @@ fn of_copy(
     whole.then(|| of_body(&bytes, dialect).ok()).flatten()
 }
 
-/// The provider's counters as the ledger has them.
+/// The provider's counters as the ledger has them. What the provider's own tools put before the model is billed as
+/// uncached prompt, and stands there: the counters of a line add up to what was billed.
 pub(super) fn observed(counters: &Counters) -> Observed {
+    let of_tools = counters.tool_prompt.unwrap_or(0);
+    let with_tools = |count: Option<u64>| count.map(|count| count.saturating_add(of_tools));
     Observed {
-        uncached: counters.input_uncached,
+        uncached: with_tools(counters.input_uncached),
         cache_read: counters.cache_read,
         cache_write_5m: counters.cache_write_5m,
         cache_write_1h: counters.cache_write_1h,
         cache_write_unspecified: counters.cache_write_unspecified,
         output: counters.output,
         reasoning: counters.reasoning_output,
-        prompt: counters.prompt(),
+        prompt: with_tools(counters.prompt()),
     }
 }
 
-/// The type of the provider's error, never its text: that may quote the prompt.
+/// The type of the provider's error, where it is a known one, never a text: that may quote the prompt.
 pub(super) fn error(outcome: &Outcome) -> Option<String> {
     match &outcome.end {
         End::Failed(failure) => {
-            Some(failure.kind.clone().or_else(|| failure.code.clone()).unwrap_or_else(|| "error".to_owned()))
+            let said = failure.kind.as_deref().or(failure.code.as_deref());
+            Some(said.map_or("error", super::kinds::of_provider).to_owned())
         }
         // The connection may have been closed properly all the same.
         End::Truncated => Some("truncated".to_owned()),
@@ -160,6 +164,26 @@ mod tests {
     }
 
     #[test]
+    fn the_counters_of_a_line_add_up_to_what_was_billed() {
+        let json = body(
+            r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1300,"cachedContentTokenCount":1024,
+                "candidatesTokenCount":12,"thoughtsTokenCount":8,"toolUsePromptTokenCount":50,"totalTokenCount":1370}}"#,
+        );
+        let read = read(
+            Answer::Body { body: json, encoding: None, stream: false },
+            Some(Dialect::GeminiGenerate),
+            &mut Vec::new(),
+        );
+        let observed = observed(&read.outcome.unwrap().counters);
+        assert_eq!(
+            (observed.uncached, observed.cache_read, observed.output),
+            (Some(326), Some(1024), Some(20))
+        );
+        assert_eq!(observed.prompt, Some(1350));
+        assert_eq!(observed.prompt.unwrap() + observed.output.unwrap(), 1370);
+    }
+
+    #[test]
     fn an_error_is_named_by_its_type_and_a_cut_stream_is_no_success() {
         let of = |text, stream| {
             let answer = Answer::Body { body: body(text), encoding: None, stream };
@@ -169,6 +193,8 @@ mod tests {
         };
         let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded: secret"}}"#;
         assert_eq!(of(error, false).as_deref(), Some("overloaded_error"));
+        let other = r#"{"type":"error","error":{"type":"you said: secret","message":"no"}}"#;
+        assert_eq!(of(other, false).as_deref(), Some("other"));
         let cut = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5}}}\n\n";
         assert_eq!(of(cut, true).as_deref(), Some("truncated"));
     }

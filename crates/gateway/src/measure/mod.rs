@@ -8,6 +8,7 @@
 
 mod answer;
 pub(crate) mod decode;
+mod kinds;
 mod layout;
 mod money;
 mod names;
@@ -243,7 +244,7 @@ impl Measurer {
             status: ended.status,
             error: match &ended.end {
                 End::Complete | End::Refused { .. } => read.outcome.as_ref().and_then(answer::error),
-                end => end.detail().map(str::to_owned),
+                end => end.detail().map(|detail| kinds::of_connection(detail).to_owned()),
             },
             request_id: ended.request_id,
             streamed: read.streamed,
