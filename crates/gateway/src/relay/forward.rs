@@ -2,6 +2,7 @@
 
 use super::asked;
 use super::config::{Config, Secret};
+use super::credentials;
 use super::editing::{self, After, Edited};
 use super::editor::{Asked, Editor};
 use super::gather::Source;
@@ -113,7 +114,7 @@ impl Relay {
         if let Err(denied) = rules.guard.place(&parts.method, &parts.uri, &parts.headers) {
             return Ok(self.refuse(&Refusal::denied(denied), None));
         }
-        let provider = match route(parts.uri.path(), &parts.headers, door.provider) {
+        let provider = match route(&parts.uri, &parts.headers, door.provider) {
             Route::Own => return Ok(self.own(&rules, parts, body).await),
             Route::To { provider, taken } => (provider, taken),
             Route::Refuse(unclear) => {
@@ -185,8 +186,12 @@ impl Relay {
         let key = rules.key(provider);
         let whole = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let mut rest = std::borrow::Cow::Borrowed(whole.get(taken..).unwrap_or_default());
-        if let (Some(_), Some(token), Some((path, query))) = (key, &rules.config.token, rest.split_once('?'))
-            && let Some(query) = headers::without_token(query, token)
+        // Whoever sends the token twice has not meant it for the provider.
+        if let Some(token) = &rules.config.token {
+            credentials::without_token(&mut parts.headers, token);
+        }
+        if let (Some(token), Some((path, query))) = (&rules.config.token, rest.split_once('?'))
+            && let Some(query) = credentials::query_without_token(query, token)
         {
             let mark = if query.is_empty() { "" } else { "?" };
             rest = format!("{path}{mark}{query}").into();

@@ -2,6 +2,7 @@
 //! (DNS rebinding); it cannot forge `Host` and `Origin`. Whoever is not on this machine must know the token.
 
 use super::config::{Config, Secret, is_loopback};
+use super::credentials::keys;
 use crate::provider::Provider;
 use http::header::{AUTHORIZATION, CONNECTION, COOKIE, HOST, HeaderMap, HeaderValue, ORIGIN};
 use http::{Method, Uri};
@@ -139,11 +140,8 @@ impl Guard {
         if !self.held.contains(&provider) {
             return Self::known(token, own);
         }
-        let keys = ["x-api-key", "x-goog-api-key", "api-key"];
-        let keys = keys.iter().filter_map(|name| headers.get(*name)).map(HeaderValue::as_bytes);
-        let in_query = uri.query().into_iter().flat_map(|query| query.split('&'));
-        let in_query = in_query.filter_map(|pair| pair.strip_prefix("key=")).map(str::as_bytes);
-        Self::known(token, own.chain(bearer(headers)).chain(keys).chain(in_query))
+        let keys: Vec<_> = keys(uri, headers).collect();
+        Self::known(token, own.chain(keys.iter().map(AsRef::as_ref)))
     }
 
     fn known<'a>(token: &Secret, given: impl Iterator<Item = &'a [u8]>) -> Result<(), Denied> {

@@ -1,6 +1,7 @@
 //! Headers on their way: what belongs to one connection stays on it, everything else passes as it is.
 
 use super::config::Secret;
+use super::credentials::HEADERS as KEYS;
 use super::guard::TOKEN_COOKIE;
 use crate::exchange::Noted;
 use crate::provider::Provider;
@@ -13,9 +14,6 @@ use http::header::{
 /// `Transfer-Encoding` is among them, but says how the body is framed: see [`upstream`].
 const OF_CONNECTION: &[&str] =
     &["connection", "keep-alive", "proxy-connection", "proxy-authorization", "upgrade", "te"];
-
-/// Headers that hold a provider's key.
-const KEYS: &[&str] = &["authorization", "x-api-key", "x-goog-api-key", "api-key"];
 
 /// Makes the headers of a request those that go upstream, in place and in their order.
 ///
@@ -61,6 +59,7 @@ pub(crate) fn upstream(
 /// Makes the headers of an answer those that go to the client. `upgraded`: the answer switches protocols.
 pub(crate) fn downstream(headers: &mut HeaderMap, upgraded: bool) {
     let nominated = nominated(headers);
+    let framed = headers.contains_key(TRANSFER_ENCODING);
     let drop = |name: &HeaderName| {
         let text = name.as_str();
         if upgraded && (name == UPGRADE || name == CONNECTION) {
@@ -68,6 +67,8 @@ pub(crate) fn downstream(headers: &mut HeaderMap, upgraded: bool) {
         }
         OF_CONNECTION.contains(&text)
             || name == TRANSFER_ENCODING
+            // It is chunked, and has the length that it has (RFC 9112, 6.3).
+            || (name == CONTENT_LENGTH && framed)
             || nominated.iter().any(|one| one == name && !kept_though_named(one))
     };
     if headers.keys().any(drop) {
@@ -167,16 +168,6 @@ fn put_key(headers: &mut HeaderMap, provider: Provider, key: &Secret) {
         value.set_sensitive(true);
         headers.insert(name, value);
     }
-}
-
-/// The query without `key=TOKEN`, where the gateway puts its own key in a header. `None`: it stays as it is.
-pub(crate) fn without_token(query: &str, token: &Secret) -> Option<String> {
-    let is_token = |pair: &&str| pair.strip_prefix("key=").is_some_and(|key| token.is(key.as_bytes()));
-    let pairs: Vec<&str> = query.split('&').collect();
-    if !pairs.iter().any(is_token) {
-        return None;
-    }
-    Some(pairs.into_iter().filter(|pair| !is_token(pair)).collect::<Vec<_>>().join("&"))
 }
 
 /// Takes down the headers that are understood.
@@ -286,10 +277,6 @@ mod tests {
             upstream(&mut headers, None, false, Some((provider, &Secret::new("sk-held"))));
             assert_eq!(list(&headers), texts(&[("a", "b"), expected]));
         }
-        let token = Secret::new("t");
-        assert_eq!(without_token("alt=sse&key=t&x=%20", &token).as_deref(), Some("alt=sse&x=%20"));
-        assert_eq!(without_token("key=t", &token).as_deref(), Some(""));
-        assert_eq!(without_token("alt=sse&key=u", &token), None);
     }
 
     #[test]
@@ -311,6 +298,9 @@ mod tests {
             ("keep-alive", "1"),
             ("x", "y"),
         ]);
+        downstream(&mut answer, false);
+        assert_eq!(list(&answer), texts(&[("x", "y")]));
+        let mut answer = map(&[("content-length", "50"), ("transfer-encoding", "chunked"), ("x", "y")]);
         downstream(&mut answer, false);
         assert_eq!(list(&answer), texts(&[("x", "y")]));
     }

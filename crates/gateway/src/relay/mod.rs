@@ -13,6 +13,7 @@
 
 mod asked;
 mod config;
+mod credentials;
 mod editing;
 mod editor;
 mod forward;

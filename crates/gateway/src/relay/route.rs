@@ -4,9 +4,10 @@
 //! only one provider asks for; the port, where it is one agent's own. Signs that contradict each other are as good as
 //! none. Facts about paths and headers: the providers' API references, read on 2026-11-28.
 
+use super::credentials::keys;
 use crate::provider::Provider;
 use crate::provider::Provider::{Anthropic, Bedrock, Gemini, OpenAi, Vertex};
-use http::HeaderMap;
+use http::{HeaderMap, Uri};
 
 /// What is to be done with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,11 +71,14 @@ const PATHS: &[(&str, Provider)] = &[
 const SIGNS: &[(&str, Provider, &[Provider])] =
     &[("anthropic-version", Anthropic, &[Bedrock, Vertex]), ("x-goog-api-key", Gemini, &[Vertex])];
 
-/// How keys begin whose provider can be told from that, and who else takes them.
-const KEYS: &[(&str, Provider)] = &[("sk-ant-", Anthropic), ("AIza", Gemini)];
+/// How keys begin whose provider can be told from that. Other keys of OpenAI's form (`sk-…`) are many providers' own, and
+/// tell nothing.
+const KEYS: &[(&str, Provider)] =
+    &[("sk-ant-", Anthropic), ("AIza", Gemini), ("sk-proj-", OpenAi), ("sk-svcacct-", OpenAi)];
 
-/// Whose a request is. `path` is without the query; `port` is whose the port is.
-pub(crate) fn route(path: &str, headers: &HeaderMap, port: Option<Provider>) -> Route {
+/// Whose a request is. `port` is whose the port is.
+pub(crate) fn route(uri: &Uri, headers: &HeaderMap, port: Option<Provider>) -> Route {
+    let path = uri.path();
     if is_own(path) {
         return Route::Own;
     }
@@ -95,11 +99,10 @@ pub(crate) fn route(path: &str, headers: &HeaderMap, port: Option<Provider>) -> 
             }
         }
     }
-    if let (Some(own), Some((sign, provider))) = (found.or(port), of_key(headers))
-        && own != provider
-        && !(own == Vertex && provider == Gemini)
+    if let Some(own) = found.or(port)
+        && let Some(of) = key_of_another(own, uri, headers)
     {
-        return Route::Refuse(Unclear::Contradiction { sign, of: provider, path: own });
+        return Route::Refuse(Unclear::Contradiction { sign: "a key", of, path: own });
     }
     match (found, port) {
         (Some(own), Some(port)) if own != port => {
@@ -138,17 +141,12 @@ fn only_one_has(path: &str) -> Option<Provider> {
     PATHS.iter().find(|(place, _)| below(path, place)).map(|(_, provider)| *provider)
 }
 
-/// Whose key is sent, where keys tell.
-fn of_key(headers: &HeaderMap) -> Option<(&'static str, Provider)> {
-    let names = ["authorization", "x-api-key", "x-goog-api-key", "api-key"];
-    names.iter().find_map(|name| {
-        let value = headers.get(*name)?.as_bytes();
-        let value = match value.split_at_checked(7) {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case(b"bearer ") => rest,
-            _ => value,
-        };
-        let (_, provider) = KEYS.iter().find(|(start, _)| value.starts_with(start.as_bytes()))?;
-        Some(("the kind of key", *provider))
+/// Another provider than `own` whose key is anywhere among those that are sent.
+fn key_of_another(own: Provider, uri: &Uri, headers: &HeaderMap) -> Option<Provider> {
+    keys(uri, headers).find_map(|key| {
+        let (_, of) = KEYS.iter().find(|(start, _)| key.starts_with(start.as_bytes()))?;
+        let takes = *of == own || (own == Vertex && *of == Gemini);
+        (!takes).then_some(*of)
     })
 }
 
@@ -163,7 +161,9 @@ mod tests {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
             map.append(name, HeaderValue::from_str(value).unwrap());
         }
-        route(path, &map, port)
+        // As hyper reads it: a path that is none is asked as it came.
+        let uri = if path.is_empty() { Uri::default() } else { path.parse().unwrap() };
+        route(&uri, &map, port)
     }
 
     fn to(provider: Provider) -> Route {
@@ -213,7 +213,6 @@ mod tests {
             "/v1/messagesx",
             "/v1",
             "/x",
-            "",
             "*",
             "/v1/models/x:go",
         ] {
@@ -231,12 +230,50 @@ mod tests {
             ("/v1beta/models/x:generateContent", "x-api-key", "sk-ant-api03-x"),
             ("/v1/responses", "authorization", "Bearer AIzaSy"),
             ("/v1/messages", "x-api-key", "AIzaSy"),
+            ("/v1/messages", "authorization", "Bearer sk-proj-1"),
         ] {
             let route = routed(path, &[(header, value)], None);
             assert!(
                 matches!(route, Route::Refuse(Unclear::Contradiction { .. })),
                 "{path} {header}: {route:?}"
             );
+        }
+        for (path, headers) in [
+            (
+                "/v1/chat/completions",
+                &[("authorization", "Bearer x"), ("authorization", "Bearer sk-ant-secret")][..],
+            ),
+            ("/v1/responses", &[("x-api-key", "a"), ("x-api-key", "sk-ant-secret")]),
+            ("/v1/messages", &[("authorization", "Bearer sk-ant-1"), ("x-api-key", "AIzaGOOGLE")]),
+            ("/v1/messages", &[("x-api-key", "sk-ant-1"), ("api-key", "AIzaGOOGLE")]),
+            ("/v1/chat/completions", &[("authorization", "Bearer  sk-ant-secret")]),
+            ("/v1/chat/completions?key=AIzaGOOGLE", &[]),
+            ("/v1/messages?key=AIzaGOOGLE", &[]),
+            ("/v1beta/models/x:generateContent?key=sk-ant-secret", &[]),
+            ("/v1/responses", &[("authorization", "bearer\tsk-ant-secret")]),
+            ("/v1/responses", &[("authorization", "sk-ant-secret")]),
+            ("/v1/responses", &[("x-api-key", "Bearer sk-ant-secret")]),
+            ("/v1/responses", &[("authorization", "Basic x, Bearer sk-ant-secret")]),
+            ("/v1/messages?beta=true&api_key=AIzaGOOGLE", &[]),
+            ("/v1/messages?access_token=sk-proj-1", &[]),
+            ("/v1/messages?KEY=%41IzaGOOGLE", &[]),
+            ("/v1/messages?%6bey=AIzaGOOGLE", &[]),
+        ] {
+            let route = routed(path, headers, None);
+            let nowhere = matches!(route, Route::Refuse(Unclear::Contradiction { .. }));
+            assert!(nowhere, "{path} {headers:?}: {route:?}");
+        }
+        for (path, headers, own) in [
+            (
+                "/v1/messages?beta=true",
+                &[("authorization", "Bearer sk-ant-1"), ("x-api-key", "sk-ant-2")][..],
+                Anthropic,
+            ),
+            ("/v1/chat/completions", &[("authorization", "Bearer sk-proj-1")], OpenAi),
+            ("/v1/chat/completions?x=AIza", &[("authorization", "Bearer sk-1")], OpenAi),
+            ("/v1/projects/p?key=AIza", &[], Vertex),
+        ] {
+            assert_eq!(routed(path, headers, None), to(own), "{path}");
         }
         let both = [("anthropic-version", "x"), ("x-goog-api-key", "k")];
         assert!(matches!(routed("/v1/models", &both, None), Route::Refuse(Unclear::Contradiction { .. })));

@@ -140,6 +140,17 @@ fn answers_before_the_answer_pass() {
 }
 
 #[test]
+fn chunks_win_over_a_length() {
+    let gate = Gate::to(&saying(
+        b"HTTP/1.1 200 OK\r\ncontent-length: 50\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    ));
+    let answer = gate.ask(&get("/v1/messages", &[]));
+    assert_eq!((answer.status(), answer.text().as_str(), answer.whole), (200, "ok", true));
+    assert_eq!(answer.header("content-length"), None);
+    assert_eq!(gate.ended().end, End::Complete);
+}
+
+#[test]
 fn odd_statuses_and_empty_answers_pass() {
     for (bytes, status, body) in [
         (&b"HTTP/1.1 204 No Content\r\nx: y\r\n\r\n"[..], 204, ""),

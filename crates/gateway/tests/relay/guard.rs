@@ -88,6 +88,37 @@ fn no_key_reaches_a_provider_that_it_was_not_meant_for() {
 }
 
 #[test]
+fn the_token_goes_to_nobody() {
+    let server = echo();
+    let token = "a-token-of-24-characters";
+    for held in [false, true] {
+        let gate = Gate::start(&server.at(""), |config| {
+            config.token = Some(Secret::new(token));
+            if held {
+                config.keys.push((Provider::Anthropic, Secret::new("sk-ant-held")));
+            }
+        });
+        let bearer = format!("Bearer {token}");
+        let cases: [(String, Vec<(&str, &str)>); 5] = [
+            ("/v1/messages".to_owned(), vec![("authorization", &bearer)]),
+            ("/v1/messages".to_owned(), vec![("authorization", "Bearer x"), ("authorization", &bearer)]),
+            ("/v1/messages".to_owned(), vec![("x-api-key", token), ("x-mine", token)]),
+            (format!("/v1/messages?beta=true&key={token}"), vec![]),
+            (format!("/v1/messages?other={}", token.replace('-', "%2d")), vec![]),
+        ];
+        for (path, mut headers) in cases {
+            headers.push(("x-deadweight-token", token));
+            assert_eq!(gate.ask(&post(&path, &headers, b"{}")).status(), 200, "{path}");
+            let requests = server.requests();
+            let got = requests.last().unwrap();
+            let all = format!("{got:?}").replace("%2d", "-");
+            assert!(!all.contains(token), "{path} {headers:?}: {all}");
+            assert!(!held || all.contains("sk-ant-held"), "{all}");
+        }
+    }
+}
+
+#[test]
 fn a_port_of_ones_own_says_whose_requests_are() {
     let three = Three::new();
     let gate = Gate::start("http://127.0.0.1:9", |config| {
