@@ -2,23 +2,30 @@
 
 use super::client::add_name;
 use super::frame::{Frame, replaced};
+use super::fresh::List;
 use super::port::Id;
 use super::{Doing, Held, Outcome, Phase, Purpose, Relay, Work, wording};
 use crate::listing::Era;
 use crate::spec::Transport;
-use crate::surface::{Access, Own, Prepared, Surface, Target, ToolIx, Trust};
+use crate::surface::{Access, CONFIRM, Own, Prepared, Surface, Target, Tool, ToolIx, Trust, alike};
 use bytes::Bytes;
-use deadweight_lock::{NameRule, PolicyKind, ToolKey};
+use deadweight_lock::{Hash, NameRule, PolicyKind};
+use deadweight_wire::json::Parser;
+use deadweight_wire::splice::Edits;
 
 impl Relay {
     /// The client calls a tool.
-    pub(super) fn call(&mut self, id: &Id, frame: Frame, headers: Vec<(String, String)>) {
+    ///
+    /// `awaited`: it has waited for its server's list, as far as that comes.
+    pub(super) fn call(&mut self, id: &Id, frame: Frame, headers: Vec<(String, String)>, awaited: bool) {
         let known = self.surface.is_some()
             || self.servers.iter().any(|server| server.manifest.is_some())
             || self.servers.iter().all(|server| server.phase == Phase::Failed);
         if !known {
-            if self.single() && self.world.lock.is_none() && self.servers[0].phase == Phase::Ready {
-                // It calls what it was never shown. So it would without us.
+            let refused = self.servers[0].list_error.is_some() && !self.servers[0].overdue;
+            if self.single() && self.world.lock.is_none() && self.servers[0].phase == Phase::Ready && refused
+            {
+                // It calls what its server does not list. So it would without us.
                 return self.pass_plain(0, id, &frame, headers, None);
             }
             if self.servers.iter().all(|server| server.list_error.is_some()) {
@@ -26,30 +33,39 @@ impl Relay {
                     "the server does not list its tools, so that it cannot be checked against the lock";
                 return self.answer_error(id, wording::INVALID_REQUEST, text);
             }
+            if self.single() && (awaited || self.servers[0].overdue) {
+                let name = frame.name().unwrap_or_default().to_owned();
+                return self.refuse_unjudged(id, &name, 0, None);
+            }
             for server in 0..self.servers.len() {
                 self.start_for_request(server);
                 self.fetch(server);
             }
             if self.servers.iter().any(|server| server.phase != Phase::Failed) {
-                return self.held.push(Held { frame, headers });
+                let list_of = self.single().then_some(0);
+                return self.held.push(Held { frame, headers, list_of });
             }
         }
         let surface = match self.surface() {
             Ok(surface) => surface,
+            Err(_) if !awaited && self.renew_lists() => {
+                return self.held.push(Held { frame, headers, list_of: None });
+            }
             Err(text) => return self.answer_error(id, wording::INVALID_REQUEST, &text),
         };
         let Some(name) = frame.name().map(str::to_owned) else {
-            return if self.single() {
+            return if self.single() && self.world.lock.is_none() {
                 self.pass_plain(0, id, &frame, headers, None)
             } else {
-                self.answer_error(id, wording::INVALID_PARAMS, "`params.name` is missing")
+                self.answer_error(id, wording::INVALID_PARAMS, "`params.name` is missing, or is no text")
             };
         };
         let arguments = frame.arguments();
         match surface.resolve(&name) {
-            Some(Target::Own(own)) => self.call_own(id, own, &surface, &frame, headers),
+            Some(Target::Own(own)) => self.call_own(id, own, &surface, &frame, headers, awaited),
             Some(Target::Tool(tool)) => {
-                let as_sent = Sent { frame: &frame, headers, name: &name, arguments, wrapped: false };
+                let as_sent =
+                    Sent { frame: &frame, headers, name: &name, arguments, wrapped: false, awaited };
                 self.call_tool(id, &surface, tool, as_sent);
             }
             None if self.single() && self.unlisted_is_refused(&name) => {
@@ -61,14 +77,19 @@ impl Relay {
                 self.answer_result(id, &result);
             }
             None if self.single() => {
-                // The server may have tools that it does not list; it knows what to say.
-                self.run(
-                    id,
-                    &surface,
-                    None,
-                    Sent { frame: &frame, headers, name: &name, arguments, wrapped: false },
-                    None,
-                );
+                // The server may have tools that it does not list; it knows what to say. But it may list this one by now.
+                let known = &self.servers[0];
+                let unseen = known.manifest.is_none() && known.list_error.is_none();
+                let lazy = surface.all().any(|(_, tool)| self.is_judged(tool));
+                if (unseen || lazy) && self.list_of(0) != List::Fresh {
+                    match self.await_list(0).filter(|_| !awaited) {
+                        Some(true) => return self.hold(&frame, headers, 0),
+                        Some(false) => return self.refuse(0, id, Purpose::Plain),
+                        None => return self.refuse_unjudged(id, &name, 0, None),
+                    }
+                }
+                let sent = Sent { frame: &frame, headers, name: &name, arguments, wrapped: false, awaited };
+                self.run(id, &surface, None, sent, None);
             }
             None => {
                 let text = self.unknown_tool(&surface, &name);
@@ -77,16 +98,22 @@ impl Relay {
         }
     }
 
-    /// Whether the lock keeps a tool from being called that its server does not list: it is denied by name, or nothing is
-    /// called that was not reviewed.
+    /// Whether the lock keeps a tool from being called that its server does not list: it is denied by name, in whatever
+    /// spelling a server might take for that name, or nothing is called that was not reviewed.
     fn unlisted_is_refused(&self, name: &str) -> bool {
         let Some(lock) = &self.world.lock else { return false };
-        let by_rule =
-            |rule: &NameRule| rule.kind == PolicyKind::Deny && (rule.tool == name || rule.tool == "*");
         let label = &self.world.labels[0];
-        let denied = lock.tools.get(&ToolKey::new(label, name)).is_some_and(|tool| tool.marks.deny.is_some());
+        let readings = alike::readings(name, label, &self.world.settings.entry);
+        let is_like = |denied: &str| readings.contains(&alike::folded(denied));
+        let by_rule =
+            |rule: &NameRule| rule.kind == PolicyKind::Deny && (rule.tool == "*" || is_like(&rule.tool));
+        let mut tools =
+            lock.tools.iter().filter(|(key, tool)| key.server == *label && tool.marks.deny.is_some());
         let server = lock.servers.get(label).is_some_and(|server| server.marks.deny.is_some());
-        self.world.settings.trust == Trust::Quarantine || denied || server || lock.rules.iter().any(by_rule)
+        self.world.settings.trust == Trust::Quarantine
+            || server
+            || lock.rules.iter().any(by_rule)
+            || tools.any(|(key, _)| is_like(&key.name))
     }
 
     fn unknown_tool(&self, surface: &Surface, name: &str) -> String {
@@ -114,6 +141,7 @@ impl Relay {
         surface: &Surface,
         frame: &Frame,
         headers: Vec<(String, String)>,
+        awaited: bool,
     ) {
         let arguments = frame.arguments().unwrap_or_else(|| Bytes::from_static(b"{}"));
         let modern = self.client.era == Some(Era::Modern);
@@ -132,12 +160,19 @@ impl Relay {
                     &answer.tools,
                     &wording::complete(answer.result.clone(), modern),
                 );
-                answer.result
+                match self
+                    .is_shared()
+                    .then(|| self.with_confirmations(surface, &answer.tools, &answer.result))
+                {
+                    Some(Some(result)) => result,
+                    _ => answer.result,
+                }
             }
             Own::Search => surface.search(&arguments),
             Own::Call => match surface.unwrap_call(&arguments) {
                 Ok((Target::Tool(tool), arguments)) => {
-                    let sent = Sent { frame, headers, name: "", arguments: Some(arguments), wrapped: true };
+                    let arguments = Some(arguments);
+                    let sent = Sent { frame, headers, name: "", arguments, wrapped: true, awaited };
                     return self.call_tool(id, surface, tool, sent);
                 }
                 Ok((Target::Own(_), _)) => wording::tool_error(
@@ -183,11 +218,48 @@ impl Relay {
         }
     }
 
+    /// Whether clients that cannot be told apart share this connection: over HTTP in the era without sessions. Nothing that
+    /// one of them was shown counts for another.
+    fn is_shared(&self) -> bool {
+        self.world.over_http && self.client.era == Some(Era::Modern)
+    }
+
+    /// The answer to a load, with what is to be added to calls of tools that run only when their definition was shown.
+    fn with_confirmations(&self, surface: &Surface, tools: &[ToolIx], result: &Bytes) -> Option<Bytes> {
+        let wanting = tools.iter().filter(|index| !surface.runs_unseen(**index));
+        let lines: Vec<String> = wanting
+            .filter_map(|index| surface.tool(*index))
+            .filter(|tool| tool.access == Access::Deferred)
+            .map(|tool| {
+                format!("`{}`: `\"{CONFIRM}\":\"{}\"`", tool.shown, confirmation(&self.world.nonce, tool))
+            })
+            .collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let text = format!(
+            "To run these, add the further argument that says that you were shown their definition:\n{}",
+            lines.join("\n")
+        );
+        let content = wording::member(result, &["content"])?;
+        let mut content = content.strip_suffix(b"]")?.to_vec();
+        content.extend_from_slice(
+            format!(r#",{{"type":"text","text":{}}}]"#, super::frame::quoted(&text)).as_bytes(),
+        );
+        replaced(result, &["content"], &content)
+    }
+
     /// A tool of a server.
     fn call_tool(&mut self, id: &Id, surface: &Surface, index: ToolIx, sent: Sent<'_>) {
         let modern = self.client.era == Some(Era::Modern);
         let Some(tool) = surface.tool(index) else { return };
-        let loaded = self.loaded.get(&tool.shown).is_some_and(|shown| *shown == tool.definition);
+        let mut sent = sent;
+        let code = (self.is_shared() && tool.access == Access::Deferred)
+            .then(|| confirmation(&self.world.nonce, tool));
+        let loaded = match &code {
+            Some(code) => sent.take_confirmation(code),
+            None => self.loaded.get(&tool.shown).is_some_and(|shown| *shown == tool.definition),
+        };
         let work = Work {
             doing: Doing::Call,
             shape: surface.shape(),
@@ -198,22 +270,40 @@ impl Relay {
             loaded,
             bytes_in: sent.frame.bytes().len() as u64,
         };
+        let mut loaded = loaded;
+        if self.is_judged(tool) && self.list_of(tool.server) != List::Fresh {
+            let server = tool.server;
+            if !sent.awaited {
+                match self.await_list(server) {
+                    Some(true) => return self.hold(sent.frame, sent.headers, server),
+                    Some(false) => return self.refuse(server, id, Purpose::Tool(work)),
+                    None => {}
+                }
+            }
+            // It is judged by what is known, which may not be so any more: nothing runs that might do harm.
+            if self.is_quarantined() || !surface.runs_unseen(index) {
+                return self.refuse_unjudged(id, &tool.shown, server, Some(work));
+            }
+            loaded = false;
+        }
         let refusal = match tool.access {
             Access::Eager => None,
-            Access::Deferred => match surface.prepare(index, sent.arguments.as_deref(), loaded) {
-                Prepared::Run { arguments: None } => None,
-                Prepared::Run { arguments: Some(arguments) } => {
-                    let sent = Sent { arguments: Some(arguments), wrapped: true, ..sent };
-                    return self.run(id, surface, Some(index), sent, Some(work));
+            Access::Deferred => {
+                match surface.prepare_for(index, sent.arguments.as_deref(), loaded, code.as_deref()) {
+                    Prepared::Run { arguments: None } => None,
+                    Prepared::Run { arguments: Some(arguments) } => {
+                        let sent = Sent { arguments: Some(arguments), wrapped: true, ..sent };
+                        return self.run(id, surface, Some(index), sent, Some(work));
+                    }
+                    Prepared::Answer { result } => {
+                        self.loaded.insert(tool.shown.clone(), tool.definition.clone());
+                        // It carries the definition, as a load does, and costs the client as much.
+                        let load = Work { doing: Doing::Load, loaded: true, ..work.clone() };
+                        self.called(load, self.now, tool.full.len(), Outcome::Ok);
+                        Some(result)
+                    }
                 }
-                Prepared::Answer { result } => {
-                    self.loaded.insert(tool.shown.clone(), tool.definition.clone());
-                    // It carries the definition, as a load does, and costs the client as much.
-                    let load = Work { doing: Doing::Load, loaded: true, ..work.clone() };
-                    self.called(load, self.now, tool.full.len(), Outcome::Ok);
-                    Some(result)
-                }
-            },
+            }
             Access::Denied | Access::Quarantined => {
                 Some(wording::tool_error(&surface.why_not(index), modern))
             }
@@ -230,7 +320,7 @@ impl Relay {
 
     /// Passes a call on.
     fn run(&mut self, id: &Id, surface: &Surface, index: Option<ToolIx>, sent: Sent<'_>, work: Option<Work>) {
-        let Sent { frame, mut headers, name, arguments, wrapped } = sent;
+        let Sent { frame, mut headers, name, arguments, wrapped, awaited: _ } = sent;
         let tool = index.and_then(|index| surface.tool(index));
         let server = tool.map_or(0, |tool| tool.server);
         let own_name = tool.map_or(name, |tool| tool.name.as_str());
@@ -289,6 +379,38 @@ struct Sent<'a> {
     arguments: Option<Bytes>,
     /// Whether these are other arguments than those in the message.
     wrapped: bool,
+    /// Whether it has waited for its server's list.
+    awaited: bool,
+}
+
+impl Sent<'_> {
+    /// Takes the confirmation out of the arguments. Whether it is that of this code.
+    fn take_confirmation(&mut self, code: &str) -> bool {
+        let Some(arguments) = &self.arguments else { return false };
+        let taken = Parser::new().scope(arguments, |document| {
+            let document = document.ok()?;
+            let mut edits = Edits::new(document);
+            let (mut any, mut confirmed) = (false, true);
+            for entry in document.root().entries().filter(|entry| entry.key.is_str(CONFIRM)) {
+                any = true;
+                confirmed &= entry.value.is_str(code);
+                edits.remove(entry);
+            }
+            let bytes = if any { edits.apply(&mut Parser::new()).ok()?.into_bytes() } else { return None };
+            Some((Bytes::from(bytes), confirmed))
+        });
+        let Some((arguments, confirmed)) = taken else { return false };
+        self.arguments = Some(arguments);
+        self.wrapped = true;
+        confirmed
+    }
+}
+
+/// What only those know who were shown this definition by this process.
+fn confirmation(nonce: &str, tool: &Tool) -> String {
+    let definition = String::from_utf8_lossy(&tool.definition);
+    let hash = Hash::of_text(&format!("{nonce}\0{}\0{}\0{definition}", tool.server, tool.shown)).to_string();
+    hash.rsplit(':').next().unwrap_or_default().chars().take(12).collect()
 }
 
 /// A call with other arguments, or with some where it had none.

@@ -46,6 +46,16 @@ impl Relay {
     }
 
     fn client_frame(&mut self, frame: Frame, headers: Vec<(String, String)>) {
+        if let Some(member) = frame.ambiguous() {
+            let text = format!(
+                "`{member}` stands in this message twice, or in another spelling of its letters: it could be read in two ways. \
+                 Send each member once, as the protocol spells it"
+            );
+            return match frame.kind() {
+                Kind::Request { id, .. } => self.answer_error(id, wording::INVALID_REQUEST, &text),
+                _ => self.answer_without_id(wording::INVALID_REQUEST, &text),
+            };
+        }
         match frame.kind().clone() {
             Kind::Request { id, method } => self.client_request(&id, &method, frame, headers),
             Kind::Notification { method } => self.client_notification(&method, frame),
@@ -88,7 +98,7 @@ impl Relay {
                 self.answer_result(id, &result);
             }
             "tools/list" => self.list(id, frame, headers),
-            "tools/call" => self.call(id, frame, headers),
+            "tools/call" => self.call(id, frame, headers, false),
             _ if self.single() => self.pass_plain(0, id, &frame, headers, None),
             _ => self.route(id, method, frame, headers),
         }

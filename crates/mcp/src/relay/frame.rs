@@ -23,6 +23,21 @@ pub(crate) struct Frame {
     token: Option<Range<usize>>,
     request_id: Option<Range<usize>>,
     modern: bool,
+    ambiguous: Option<&'static str>,
+}
+
+/// The members of a message, and of its `params`, by which it is judged or finds its way.
+const ROUTING: [&str; 5] = ["id", "method", "params", "result", "error"];
+const CALLING: [&str; 5] = ["name", "arguments", "uri", "ref", "_meta"];
+
+/// Which of these keys a text is in another case. Some programs also take letters for the same that only look so: the long s,
+/// the Kelvin sign.
+fn in_other_case(key: &str, known: &[&'static str]) -> Option<&'static str> {
+    if key.len() > 24 {
+        return None;
+    }
+    let folded = || key.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    known.iter().copied().find(|known| folded().eq(known.chars()))
 }
 
 /// Why bytes are no message.
@@ -70,16 +85,23 @@ impl Frame {
         }
         // One walk over the members each of the message and of its `params`; of equal keys the last one counts.
         let (mut id, mut method, mut params, mut result, mut error) = (None, None, None, None, None);
+        let mut ambiguous = None;
         for entry in value.entries() {
-            let place = match &*entry.key.as_str().unwrap_or_default() {
+            let key = entry.key.as_str().unwrap_or_default();
+            let place = match &*key {
                 "id" => &mut id,
                 "method" => &mut method,
                 "params" => &mut params,
                 "result" => &mut result,
                 "error" => &mut error,
-                _ => continue,
+                other => {
+                    ambiguous = ambiguous.or_else(|| in_other_case(other, &ROUTING));
+                    continue;
+                }
             };
-            *place = Some(entry.value);
+            if place.replace(entry.value).is_some() {
+                ambiguous = ambiguous.or_else(|| ROUTING.into_iter().find(|known| *known == key));
+            }
         }
         let id_kind = id.map(|id: Value<'_, '_>| id.kind());
         let id = id.filter(|id| matches!(id.kind(), json::Kind::String | json::Kind::Number));
@@ -97,7 +119,8 @@ impl Frame {
         let (mut name, mut uri, mut reference, mut meta) = (None, None, None, None);
         let (mut token, mut arguments, mut request_id) = (None, None, None);
         for entry in params.into_iter().flat_map(|params| params.entries()) {
-            let place = match &*entry.key.as_str().unwrap_or_default() {
+            let key = entry.key.as_str().unwrap_or_default();
+            let place = match &*key {
                 "name" => &mut name,
                 "uri" => &mut uri,
                 "ref" => &mut reference,
@@ -105,9 +128,14 @@ impl Frame {
                 "progressToken" => &mut token,
                 "arguments" => &mut arguments,
                 "requestId" => &mut request_id,
-                _ => continue,
+                other => {
+                    ambiguous = ambiguous.or_else(|| in_other_case(other, &CALLING));
+                    continue;
+                }
             };
-            *place = Some(entry.value);
+            if place.replace(entry.value).is_some() {
+                ambiguous = ambiguous.or_else(|| CALLING.into_iter().find(|known| *known == key));
+            }
         }
         let in_reference = |key: &str| reference.and_then(|reference: Value<'_, '_>| reference.get(key));
         let text = |value: Option<Value<'_, '_>>| {
@@ -130,6 +158,7 @@ impl Frame {
             request_id: request_id.map(at),
             modern: meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion")).is_some(),
             meta: meta.map(at),
+            ambiguous,
             kind,
             bytes: bytes.clone(),
         })
@@ -151,6 +180,13 @@ impl Frame {
             Kind::Request { method, .. } | Kind::Notification { method } => Some(method),
             Kind::Response { .. } => None,
         }
+    }
+
+    /// The member by which it is judged, or finds its way, that stands in it twice or in another spelling of its letters. Of
+    /// such members one program reads the first, another the last, and a third takes `Name` for `name`: what is judged here
+    /// would not be what its server does.
+    pub(crate) const fn ambiguous(&self) -> Option<&'static str> {
+        self.ambiguous
     }
 
     /// Whether it is an answer that holds an error.
@@ -366,6 +402,33 @@ mod tests {
             renamed,
             r#"{"id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"q"}}}"#
         );
+    }
+
+    #[test]
+    fn members_that_can_be_read_in_two_ways_are_told() {
+        for (text, expected) in [
+            (r#"{"id":1,"method":"tools/call","params":{"name":"a","arguments":{"name":1,"Name":2}}}"#, None),
+            (r#"{"id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#, Some("name")),
+            (r#"{"id":1,"method":"tools/call","params":{"n\u0061me":"a","name":"b"}}"#, Some("name")),
+            (r#"{"id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}"#, Some("name")),
+            (r#"{"id":1,"method":"tools/call","params":{"NAME":"b"}}"#, Some("name")),
+            (
+                r#"{"id":1,"method":"tools/call","params":{"name":"a","arguments":{},"Arguments":{}}}"#,
+                Some("arguments"),
+            ),
+            (r#"{"id":1,"method":"tools/call","params":{"name":"a"},"params":{"name":"b"}}"#, Some("params")),
+            (
+                r#"{"id":1,"method":"tools/call","params":{"name":"a"},"param\u017f":{"name":"b"}}"#,
+                Some("params"),
+            ),
+            (r#"{"id":1,"method":"ping","method":"tools/call"}"#, Some("method")),
+            (r#"{"id":1,"method":"ping","Method":"tools/call"}"#, Some("method")),
+            (r#"{"id":1,"id":2,"method":"ping"}"#, Some("id")),
+            (r#"{"method":"notifications/x","ID":2}"#, Some("id")),
+            (r#"{"id":1,"result":{},"Method":"tools/call"}"#, Some("method")),
+        ] {
+            assert_eq!(read(text).unwrap().ambiguous(), expected, "{text}");
+        }
     }
 
     #[test]

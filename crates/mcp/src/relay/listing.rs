@@ -16,6 +16,9 @@ use std::time::Duration;
 /// How long a list is held to be right whose server does not tell of changes.
 const HELD: Duration = Duration::from_secs(1);
 
+/// How long a list waits for servers that are asked anew, since nothing can be served by what was known of them.
+const RENEWED: Duration = Duration::from_secs(20);
+
 /// The pages of a list, as far as they are there.
 pub(super) struct Pages {
     collected: Collected,
@@ -31,7 +34,7 @@ impl fmt::Debug for Pages {
 
 impl Relay {
     /// Whether a server says that it has tools, or may have some.
-    fn may_have_tools(&self, server: usize) -> bool {
+    pub(super) fn may_have_tools(&self, server: usize) -> bool {
         let known = &self.servers[server];
         known.opening.as_ref().is_none_or(|said| wording::has(said, &["capabilities", "tools"]))
     }
@@ -59,13 +62,22 @@ impl Relay {
 
     /// Asks a server for its list, unless it is being asked.
     pub(super) fn fetch(&mut self, server: usize) {
-        if self.servers[server].pages.is_some() || self.servers[server].phase != Phase::Ready {
+        let known = &self.servers[server];
+        if (known.pages.is_some() && !known.overdue) || known.phase != Phase::Ready {
             return;
         }
-        self.servers[server].list_error = None;
-        self.servers[server].pages =
-            Some(Pages { collected: Collected::new(&Options::default()), first: Bytes::new() });
+        self.forget_list(server);
+        let known = &mut self.servers[server];
+        known.overdue = false;
+        known.list_error = None;
+        known.awaited_since.get_or_insert(self.now);
+        known.pages = Some(Pages { collected: Collected::new(&Options::default()), first: Bytes::new() });
         self.ask_page(server, None);
+    }
+
+    /// What is still answered to a question for the list is not listened to any more.
+    pub(super) fn forget_list(&mut self, server: usize) {
+        self.asks.retain(|_, (asked, ask)| !(*asked == server && *ask == Ask::Tools));
     }
 
     fn ask_page(&mut self, server: usize, cursor: Option<&[u8]>) {
@@ -105,6 +117,7 @@ impl Relay {
         match pages.collected.add(page) {
             Ok(Some(cursor)) => {
                 self.servers[server].pages = Some(pages);
+                self.servers[server].awaited_since = Some(self.now);
                 self.ask_page(server, Some(&cursor));
             }
             Ok(None) => self.listed(server, pages),
@@ -130,6 +143,15 @@ impl Relay {
         known.fresh = true;
         known.fetched_at = self.now;
         known.failures = 0;
+        known.awaited_since = None;
+        known.begun_anew = 0;
+        known.overdue = false;
+        known.list_error = None;
+        if known.failure.take().is_some() {
+            // It failed to list its tools before.
+            self.outdated = true;
+        }
+        let known = &mut self.servers[server];
         let differs = known.manifest.as_deref() != Some(&manifest);
         if differs {
             self.keep_manifest(server, manifest);
@@ -150,12 +172,14 @@ impl Relay {
         self.go_on();
     }
 
-    fn list_failed(&mut self, server: usize, text: &str) {
+    pub(super) fn list_failed(&mut self, server: usize, text: &str) {
         let label = self.world.labels[server].clone();
         self.note(format!("{label}: {text}"));
         let single = self.single();
         let known = &mut self.servers[server];
         known.announced = false;
+        known.awaited_since = None;
+        known.begun_anew = 0;
         if known.list_error.is_none() {
             let message = wording::not_available(&label, text);
             let error = format!(r#"{{"code":-32603,"message":{}}}"#, super::frame::quoted(&message));
@@ -212,12 +236,16 @@ impl Relay {
                 _ => {}
             }
         }
-        self.lists.push(Held { frame, headers });
+        let known = self.servers.iter().any(|server| server.manifest.is_some());
+        if known && self.surface().is_err() && self.renew_lists() {
+            self.patience.get_or_insert(self.now + RENEWED);
+        }
+        self.lists.push(Held { frame, headers, list_of: None });
         self.serve_lists();
     }
 
     /// Whether the list of a server is known well enough to be shown.
-    fn known(&self, server: usize) -> bool {
+    pub(super) fn known(&self, server: usize) -> bool {
         let known = &self.servers[server];
         match known.phase {
             Phase::Failed => true,
@@ -357,27 +385,6 @@ impl Relay {
             &manifests,
             self.world.aggregate,
         )
-    }
-
-    /// Whether calls wait for the list: when what is in the lock decides whether a tool may be called, it must be known what
-    /// the tool is now.
-    pub(super) fn must_see_list_first(&self, server: usize) -> bool {
-        self.world.lock.is_some()
-            && self.world.settings.trust == surface::Trust::Quarantine
-            && !self.servers[server].fresh
-            && self.may_have_tools(server)
-    }
-
-    /// Takes up the calls that waited for the list.
-    pub(super) fn release_held(&mut self) {
-        if self.held.is_empty() || !(0..self.servers.len()).all(|server| self.known(server)) {
-            return;
-        }
-        for Held { frame, headers } in std::mem::take(&mut self.held) {
-            if let Kind::Request { id, .. } = frame.kind().clone() {
-                self.call(&id, frame, headers);
-            }
-        }
     }
 }
 

@@ -15,6 +15,7 @@
 mod calls;
 mod client;
 pub(crate) mod frame;
+mod fresh;
 mod gather;
 mod listing;
 mod opening;
@@ -95,6 +96,11 @@ struct Server {
     announced: bool,
     /// The list that is being fetched.
     pages: Option<Pages>,
+    /// Since when it is waited for, and how often it was begun anew meanwhile because a change was announced.
+    awaited_since: Option<Duration>,
+    begun_anew: u32,
+    /// Whether nobody waits for it any more, since it takes too long.
+    overdue: bool,
     /// The error object that its list was answered with.
     list_error: Option<Bytes>,
     /// What waits until it can be asked.
@@ -126,6 +132,9 @@ impl Server {
             fetched_at: Duration::ZERO,
             announced: false,
             pages: None,
+            awaited_since: None,
+            begun_anew: 0,
+            overdue: false,
             list_error: None,
             queue: VecDeque::new(),
             failure: None,
@@ -222,6 +231,8 @@ struct Opening {
 struct Held {
     frame: Frame,
     headers: Vec<(String, String)>,
+    /// Whose fresh list it waits for; without one, for that of every server.
+    list_of: Option<usize>,
 }
 
 /// One client's connection.
@@ -320,7 +331,7 @@ impl Relay {
         let retries = self.servers.iter().filter_map(|server| server.retry_at);
         let gathers = self.gathers.values().filter_map(|gather| gather.until());
         let reveals = self.revealing.iter().map(|one| one.until);
-        retries.chain(gathers).chain(reveals).chain(self.patience).min()
+        retries.chain(gathers).chain(reveals).chain(self.patience).chain(self.lists_due()).min()
     }
 
     /// Time has passed.
@@ -336,6 +347,7 @@ impl Relay {
                 self.start(server);
             }
         }
+        self.lists_overdue();
         self.end_gathers(now);
         self.end_reveals(false);
     }
@@ -482,7 +494,10 @@ impl Relay {
 
     /// Closes the link of a server. What it may still say is not listened to.
     fn let_go(&mut self, server: usize) {
-        self.servers[server].generation += 1;
+        let known = &mut self.servers[server];
+        known.generation += 1;
+        known.awaited_since = None;
+        known.overdue = false;
         self.out.push_back(Output::Close { server });
     }
 

@@ -1,6 +1,7 @@
 //! How a conversation is opened: with the client, and with each server in the same era.
 
 use super::frame::{Frame, Key};
+use super::fresh::List;
 use super::port::{Id, Kind, Outbound};
 use super::{Ask, Opening, Output, Phase, Purpose, Relay, wording};
 use crate::catalogue::{self, Manifest};
@@ -137,6 +138,9 @@ impl Relay {
         known.version = None;
         known.fresh = false;
         known.pages = None;
+        known.awaited_since = None;
+        known.begun_anew = 0;
+        known.overdue = false;
         known.era = None;
         let generation = known.generation;
         self.out.push_back(Output::Start { server, generation });
@@ -267,7 +271,8 @@ impl Relay {
         for (method, params) in again {
             self.ask(server, Ask::Again, method, &params);
         }
-        let wait = self.must_see_list_first(server);
+        // Where what is in the lock decides, nothing passes before it is known what the server's tools are now.
+        let wait = self.is_quarantined() && self.list_of(server) != List::Fresh;
         for mut message in queue {
             if wait {
                 self.servers[server].queue.push_back(message);
@@ -510,7 +515,9 @@ impl Relay {
         known.retry_at = (known.failures <= RETRIES).then(|| self.now + pause);
         known.queue.clear();
         self.let_go(server);
-        self.drop_work(server, &wording::not_available(&label, &reason));
+        let text = wording::not_available(&label, &reason);
+        self.drop_held(server, &text);
+        self.drop_work(server, &text);
         self.go_on();
     }
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 /// How long a server must have run for its end not to count as a failure to start.
 const STEADY: Duration = Duration::from_secs(10);
+/// How often in a row a list is begun anew because a change was announced while it was under way.
+const BEGUN_ANEW: u32 = 3;
 /// The pause before a server that ended as it was started is started once more.
 const ONCE_MORE: Duration = Duration::from_millis(200);
 
@@ -205,15 +207,23 @@ impl Relay {
                 }
             }
             "notifications/tools/list_changed" => {
-                self.servers[server].announced = true;
-                self.servers[server].fresh = false;
-                self.servers[server].pages = None;
-                self.asks.retain(|_, (asked, ask)| !(*asked == server && *ask == Ask::Tools));
+                let known = &mut self.servers[server];
+                known.announced = true;
+                known.fresh = false;
+                // A list that is under way may be the one before the change, and is asked for again. A server that announces
+                // a change at every question would never be done with that.
+                if known.pages.is_some() && known.begun_anew < BEGUN_ANEW {
+                    known.begun_anew += 1;
+                    known.pages = None;
+                    self.forget_list(server);
+                }
                 // It is fetched when it is asked for: some servers say this after every list. Where calls are held against
                 // the lock, or wait, it is needed at once.
                 let wanted = self.world.lock.is_some() || self.surface.is_none() || !self.lists.is_empty();
                 if wanted || !self.held.is_empty() {
                     self.fetch(server);
+                } else if self.servers[server].pages.is_none() {
+                    self.servers[server].awaited_since = None;
                 }
             }
             _ => {}
@@ -354,14 +364,15 @@ impl Relay {
         let reason = match why {
             Undelivered::SessionGone => return,
             Undelivered::Refused { status, body } => {
-                let excerpt = crate::harmless::excerpt(&body, 200);
-                wording::why(spec, Reason::HttpStatus { status, excerpt }, Vec::new())
+                Reason::HttpStatus { status, excerpt: crate::harmless::excerpt(&body, 200) }
             }
-            Undelivered::Unreachable(reason) => wording::why(spec, reason, Vec::new()),
-            Undelivered::StreamEnded => {
-                wording::why(spec, Reason::StreamEnded { waiting_for: "the call" }, Vec::new())
-            }
+            Undelivered::Unreachable(reason) => reason,
+            Undelivered::StreamEnded => Reason::StreamEnded { waiting_for: "the call" },
         };
+        // It got there, and what became of it is not known: that is no matter of the address.
+        let broken =
+            (!wording::kept_from_running(&reason)).then(|| wording::broken(spec, &label, reason.clone()));
+        let reason = wording::why(spec, reason, Vec::new());
         let Some(id) = id else { return };
         let key = Key::of(id);
         let own = self.own_number(&key);
@@ -378,7 +389,10 @@ impl Relay {
             Some((_, Ask::Part(gather))) => self.part_lost(gather, server),
             Some((_, Ask::Again)) => {}
             None if opening => self.fail(server, reason),
-            None => self.end_call(&key, &wording::not_available(&label, &reason), Outcome::Crashed),
+            None => {
+                let text = broken.unwrap_or_else(|| wording::not_available(&label, &reason));
+                self.end_call(&key, &text, Outcome::Crashed);
+            }
         }
     }
 
@@ -438,6 +452,7 @@ impl Relay {
             known.retry_at = Some(self.now + STEADY);
         }
         known.queue.clear();
+        self.drop_held(server, &wording::ended_before(&label, &text));
         self.drop_work(server, &wording::ended(&label, &text));
         self.go_on();
     }

@@ -241,6 +241,48 @@ pub(super) fn ended(label: &str, reason: &str) -> String {
     )
 }
 
+/// Whether it is certain that a message did not get to its server, or was turned away there.
+pub(super) const fn kept_from_running(reason: &Reason) -> bool {
+    match reason {
+        Reason::Unreachable { .. }
+        | Reason::BadUrl { .. }
+        | Reason::BadHeader { .. }
+        | Reason::LoginNeeded { .. }
+        | Reason::RedirectedElsewhere { .. }
+        | Reason::TooManyRedirects
+        | Reason::ForeignEndpoint { .. } => true,
+        // 408 and 499 are said of requests that took too long.
+        Reason::HttpStatus { status, .. } => matches!(status, 400..=407 | 409..=498),
+        _ => false,
+    }
+}
+
+/// What a call is answered with whose server took it and gave no whole answer.
+pub(super) fn broken(spec: &ServerSpec, label: &str, reason: Reason) -> String {
+    let what = failure(spec, reason, Vec::new()).explain().what;
+    format!(
+        "The MCP server `{label}` gave no answer to this call: {what}. Whether the call had an effect is not known; look \
+        before you repeat it."
+    )
+}
+
+/// What a call is answered with that was not sent yet when its server ended.
+pub(super) fn ended_before(label: &str, reason: &str) -> String {
+    format!(
+        "The MCP server `{label}` ended before this call was sent to it: {reason}. Nothing was run. The server is started \
+        again with the next call."
+    )
+}
+
+/// Why there is no list of a server that takes too long, and what to do.
+pub(super) fn no_list(spec: &ServerSpec, reason: Reason) -> String {
+    let what = failure(spec, reason, Vec::new()).explain().what;
+    format!(
+        "{what}. It is asked again with the next list. Try: look what it waits for (a login, a download, a question on its \
+        terminal), or start it by itself and restart this client"
+    )
+}
+
 /// The result of `initialize` for a server that has said nothing.
 pub(super) fn own_opening(version: &str, name: &str, capabilities: &str, instructions: &str) -> Bytes {
     let instructions = if instructions.is_empty() {

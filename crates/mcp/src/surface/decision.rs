@@ -327,7 +327,7 @@ pub enum Warning {
         /// Whether calls of them are refused.
         quarantined: bool,
     },
-    /// A server listed a tool twice.
+    /// A server listed a tool twice: only the first is listed.
     ListedTwice {
         /// The server.
         server: String,
@@ -425,7 +425,7 @@ impl std::fmt::Display for Warning {
             Self::ListedTwice { server, tool } => {
                 write!(
                     f,
-                    "`{}` lists `{}` twice; calls go to the server as they come",
+                    "`{}` lists `{}` twice, which providers refuse; only the first is listed, the other is left out; tell the server's author",
                     line(server),
                     line(tool)
                 )
@@ -467,7 +467,10 @@ impl std::fmt::Display for Refused {
                 .collect();
             write!(f, "\n  {}: {}", line(shown), tools.join(" and "))?;
         }
-        f.write_str("\nGive the servers other labels, or deny one of the tools in the lock.")
+        f.write_str(
+            "\nGive one of the servers another name in the config, or deny one of the tools in deadweight.lock. \
+             The servers are asked anew with the next list.",
+        )
     }
 }
 

@@ -19,6 +19,9 @@ enum Place {
     Tool(Box<Draft>),
     /// What has none. It is left out: many clients refuse a whole list for it.
     Nameless,
+    /// Another one of a name that its server listed before. It is left out: calls of that name are the server's to tell
+    /// apart, and providers refuse a request with two tools of one name.
+    Again,
 }
 
 /// A tool before its server is decided about.
@@ -28,6 +31,20 @@ struct Draft {
     real: Size,
     /// Its stub, where that is smaller.
     stub: Option<(Bytes, Size)>,
+}
+
+impl Draft {
+    /// Its server listed another tool under its name, and may run that one when it is called.
+    fn doubt(&mut self, other: &Self) {
+        self.tool.doubtful |= self.tool.definition != other.tool.definition;
+        self.tool.differs = self.tool.differs.take().or_else(|| other.tool.differs.clone());
+        self.ruled.differs.clone_from(&self.tool.differs);
+        if let Ruling::Is(Access::Quarantined, _) = other.ruled.ruling
+            && !matches!(self.ruled.ruling, Ruling::Is(Access::Denied, _))
+        {
+            self.ruled.ruling = other.ruled.ruling.clone();
+        }
+    }
 }
 
 /// A server's list on its way.
@@ -72,12 +89,24 @@ fn read(input: &Input<'_>, shape: Shape) -> (Vec<Server>, Vec<Warning>) {
         if locked.is_some() && !known {
             warnings.push(Warning::NoLockEntry { server: given.label.to_owned() });
         }
-        let mut places = Vec::with_capacity(given.tools.len());
+        let mut places: Vec<Place> = Vec::with_capacity(given.tools.len());
+        let mut first: HashMap<String, usize> = HashMap::with_capacity(given.tools.len());
         for (position, definition) in given.tools.iter().enumerate() {
             let read = policy::read(definition, &mut parser, input.lock.is_some());
-            let place = place(input, shape, &namer, (index, position), definition, &read, locked);
-            if let Place::Nameless = place {
-                warnings.push(Warning::Malformed { server: given.label.to_owned(), position });
+            let mut place = place(input, shape, &namer, (index, position), definition, &read, locked);
+            match &place {
+                Place::Tool(again) => match first.get(&again.tool.shown).and_then(|at| places.get_mut(*at)) {
+                    Some(Place::Tool(kept)) => {
+                        let (server, tool) = (given.label.to_owned(), again.tool.name.clone());
+                        warnings.push(Warning::ListedTwice { server, tool });
+                        kept.doubt(again);
+                        place = Place::Again;
+                    }
+                    _ => {
+                        first.insert(again.tool.shown.clone(), position);
+                    }
+                },
+                _ => warnings.push(Warning::Malformed { server: given.label.to_owned(), position }),
             }
             places.push(place);
         }
@@ -133,6 +162,7 @@ fn place(
         definition: definition.clone(),
         full,
         entry: None,
+        doubtful: false,
         differs: ruled.differs.clone(),
     };
     Place::Tool(Box::new(Draft { tool, ruled, real, stub }))
@@ -146,7 +176,7 @@ fn unknown_pins(input: &Input<'_>, servers: &[Server]) -> Vec<Warning> {
                 pin.text == server.label
                     || server.places.iter().any(|place| match place {
                         Place::Tool(draft) => pin.names(&server.label, &draft.tool.name, &draft.tool.shown),
-                        Place::Nameless => false,
+                        Place::Nameless | Place::Again => false,
                     })
             })
     };
@@ -337,9 +367,6 @@ impl Builder<'_> {
                     by_name.insert(tool.shown.clone(), target);
                 }
                 Some(_) if tool.access == Access::Denied => {}
-                Some(_) if !self.input.aggregate => {
-                    self.warnings.push(Warning::ListedTwice { server: label(tool), tool: tool.name.clone() });
-                }
                 Some(Target::Tool(ToolIx(first))) => {
                     let first = tools.get(*first).map(|first| (label(first), first.name.clone()));
                     let same = more.entry(tool.shown.clone()).or_insert_with(|| first.into_iter().collect());
@@ -379,7 +406,7 @@ impl Builder<'_> {
 fn drafts(server: &Server) -> impl Iterator<Item = &Draft> {
     server.places.iter().filter_map(|place| match place {
         Place::Tool(draft) => Some(&**draft),
-        Place::Nameless => None,
+        Place::Nameless | Place::Again => None,
     })
 }
 
@@ -414,6 +441,9 @@ fn decision(server: &Server) -> Decision {
     let (before, after) = sizes(server);
     let mut tools = Vec::new();
     for place in &server.places {
+        if matches!(place, Place::Again) {
+            continue;
+        }
         let Place::Tool(draft) = place else {
             tools.push(ToolDecision { tool: String::new(), access: Access::Denied, why: ToolWhy::Malformed });
             continue;

@@ -3,6 +3,8 @@
 //! Everything here is pure: definitions and settings come in, the bytes of a list and answers go out. Definitions are
 //! changed by splices only.
 
+#[cfg(feature = "proxy")]
+pub(crate) mod alike;
 mod call;
 mod coerce;
 mod confirm;
@@ -29,7 +31,7 @@ mod stub;
 mod validate;
 mod words;
 
-pub use confirm::Prepared;
+pub use confirm::{CONFIRM, Prepared};
 pub use decision::{Access, Decision, Kept, Refused, Shape, ToolDecision, ToolWhy, Warning, Why};
 pub use headers::header_value;
 pub use load::{LOADED_BYTES, Loaded};
@@ -130,6 +132,8 @@ pub struct Tool {
     pub full: Bytes,
     /// What is listed of it.
     pub entry: Option<Bytes>,
+    /// Whether its server listed another definition under its name, so that this one may not be what is called.
+    pub doubtful: bool,
     /// How its definition differs from the one in the lock: [`ToolWhy::Changed`] or [`ToolWhy::New`].
     pub differs: Option<ToolWhy>,
 }

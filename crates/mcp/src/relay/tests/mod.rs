@@ -1,7 +1,9 @@
 //! The relay against scripted clients and servers, without any I/O.
 
+mod fresh;
 mod histories;
 mod lazy;
+mod refused;
 
 use super::port::{Event, FromClient, FromServer, Kind, Outbound, ToClient, Undelivered};
 use super::{Called, Outcome, Output, Relay, Shelf, Surfaces, World};
