@@ -1,0 +1,10 @@
+//! Whole sessions over HTTP, through a gateway that edits, with the strict provider as the judge.
+
+// Helpers of tests stop at what cannot be, as tests do.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod faults;
+mod machine;
+mod refusals;
+mod sessions;
+mod settings;
