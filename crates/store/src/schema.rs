@@ -182,6 +182,10 @@ CREATE TABLE lineage (
     state BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 ",
+    "
+ALTER TABLE lever_action ADD COLUMN decided INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lever_action ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;
+",
 ];
 
 /// How long a statement waits for another process that writes.
@@ -393,7 +397,7 @@ mod tests {
         }
         // What this release does not know, it does not touch.
         let error = open(&file, Access::Write).await.unwrap_err();
-        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 4"));
+        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 5"));
     }
 
     #[tokio::test]

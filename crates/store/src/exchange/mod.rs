@@ -186,6 +186,14 @@ pub struct Splice {
     pub lever: String,
 }
 
+impl LeverAction {
+    /// Whether the lever did what it is there for: it edited, or it is there to let the body pass as it is.
+    #[must_use]
+    pub fn fired(&self) -> bool {
+        self.edited || self.reason == "passed"
+    }
+}
+
 /// What one lever did to one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LeverAction {
@@ -193,7 +201,12 @@ pub struct LeverAction {
     pub lever: String,
     /// Whether it changed the body.
     pub edited: bool,
-    /// Why it stood down, one word of its closed list; empty where it edited.
+    /// How many things it decided for this request.
+    pub decided: u64,
+    /// How many things were done again as it had decided before.
+    pub replayed: u64,
+    /// Why it changed nothing, one word of its closed list, or `passed` (the body passed as it is), `refused` (the provider
+    /// did not take it) or `held_out` (the session is left as it is to be compared with others); empty where it edited.
     pub reason: String,
     /// How many splices are its own.
     pub splices: u64,

@@ -144,13 +144,15 @@ pub(crate) async fn write(
         // Every lever answers to every request: all of them in one statement.
         let action = |one: &LeverAction| {
             let (lever, reason) = (bounded(&one.lever).to_owned(), bounded(&one.reason).to_owned());
-            (lever, u8::from(one.edited), reason, stored(one.splices), one.bytes, one.tokens)
+            let done = (stored(one.decided), stored(one.replayed));
+            (lever, u8::from(one.edited), reason, stored(one.splices), one.bytes, one.tokens, done.0, done.1)
         };
         let actions: Vec<_> = one.levers.iter().map(action).collect();
         sqlx::query(
-            "INSERT INTO lever_action (exchange, place, lever, edited, reason, splices, bytes, tokens) \
-             SELECT ?1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 \
-             FROM json_each(?2)",
+            "INSERT INTO lever_action \
+             (exchange, place, lever, edited, reason, splices, bytes, tokens, decided, replayed) \
+             SELECT ?1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
+             value ->> 6, value ->> 7 FROM json_each(?2)",
         )
         .bind(number)
         .bind(serde_json::to_string(&actions).unwrap_or_default())
@@ -403,9 +405,9 @@ pub(crate) async fn details(
     let rows = sqlx::query(
         "WITH meant AS (SELECT value AS exchange FROM json_each(?)) \
          SELECT exchange, NULL AS place, name, count, NULL AS edited, NULL AS reason, NULL AS splices, NULL AS bytes, \
-         NULL AS tokens FROM meant CROSS JOIN exchange_call USING (exchange) \
+         NULL AS tokens, NULL AS decided, NULL AS replayed FROM meant CROSS JOIN exchange_call USING (exchange) \
          UNION ALL \
-         SELECT exchange, place, lever, NULL, edited, reason, splices, bytes, tokens \
+         SELECT exchange, place, lever, NULL, edited, reason, splices, bytes, tokens, decided, replayed \
          FROM meant CROSS JOIN lever_action USING (exchange) ORDER BY exchange, place, count DESC, name",
     )
     .bind(numbers)
@@ -421,6 +423,8 @@ pub(crate) async fn details(
             None => one.levers.push(LeverAction {
                 lever: name,
                 edited: row.try_get("edited")?,
+                decided: row.try_get::<i64, _>("decided").map(crate::call::read)?,
+                replayed: row.try_get::<i64, _>("replayed").map(crate::call::read)?,
                 reason: row.try_get("reason")?,
                 splices: row.try_get::<i64, _>("splices").map(crate::call::read)?,
                 bytes: row.try_get("bytes")?,
