@@ -207,7 +207,7 @@ impl Conversation {
                 bytes: 0,
                 stood_down: Vec::new(),
             });
-            if action.edited {
+            if action.fired() {
                 report.fired += 1;
                 report.bytes = report.bytes.saturating_add(action.bytes);
             } else {

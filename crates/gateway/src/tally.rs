@@ -362,7 +362,7 @@ impl Tally {
                 bytes: 0,
                 stood_down: Vec::new(),
             });
-            if action.edited {
+            if action.fired() {
                 report.fired += 1;
                 report.bytes = report.bytes.saturating_add(action.bytes);
                 continue;

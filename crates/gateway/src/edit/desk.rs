@@ -50,6 +50,8 @@ pub(super) struct Desk {
     known: Mutex<Known>,
     /// Whether something was changed in conversations that may still come back.
     living: AtomicBool,
+    /// Whether a journal is made where there is none.
+    makes: AtomicBool,
     /// A writing has been arranged.
     arranged: AtomicBool,
     on_note: OnNote,
@@ -76,6 +78,7 @@ impl Desk {
             state: tokio::sync::Mutex::default(),
             known: Mutex::default(),
             living: AtomicBool::new(false),
+            makes: AtomicBool::new(false),
             arranged: AtomicBool::new(false),
             on_note,
         }
@@ -90,8 +93,21 @@ impl Desk {
         self.living.load(Ordering::Relaxed)
     }
 
-    /// Opens the journal, and throws away what nobody comes back to.
+    /// Whether a journal is made where there is none.
+    pub(super) fn may_make(&self, makes: bool) {
+        self.makes.store(makes, Ordering::Relaxed);
+    }
+
+    /// Whether there is a journal. It is made when it is first asked.
+    pub(super) fn is_there(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.exists())
+    }
+
+    /// Opens the journal if there is one, and throws away what nobody comes back to.
     pub(super) async fn start(&self, now_ms: u64) {
+        if !self.is_there() {
+            return;
+        }
         let mut state = self.state.lock().await;
         let Some(journal) = self.open(&mut state).await else { return };
         let outcome = async {
@@ -114,6 +130,9 @@ impl Desk {
     async fn open<'a>(&self, state: &'a mut State) -> Option<&'a mut Journal> {
         let file = self.file.as_ref()?;
         if state.journal.is_none() {
+            if !self.makes.load(Ordering::Relaxed) && !self.is_there() {
+                return None;
+            }
             if state.tried.is_some_and(|tried| tried.elapsed() < AGAIN) {
                 return None;
             }

@@ -114,6 +114,7 @@ impl Inner {
             true => self.places().peek(&request.facts, now_ms),
             false => self.places().place(&request.facts, now_ms),
         };
+        self.desk.may_make(settings.keeps_decisions);
         let looked = self.desk.look(&request.facts.prefix).await;
         let session: [u8; 32] = Sha256::digest(request.facts.session.as_bytes()).into();
         let account = rests::place(request.asked.account, request.facts.model.as_deref().unwrap_or_default());

@@ -24,7 +24,7 @@ mod tests;
 use crate::exchange::{Begun, End, Ended, Event, Events, ExchangeId, Receipt};
 use crate::live::Live;
 use deadweight_cache::lineage::{Limits, Lineages};
-use deadweight_estimate::Estimator;
+use deadweight_estimate::{Estimator, Surface};
 use deadweight_footprint::origin::Origins;
 use deadweight_price::Book;
 use deadweight_store::{self as store, Asked, Exchange};
@@ -361,11 +361,21 @@ fn actions(edited: &crate::exchange::Edited) -> impl Iterator<Item = store::Leve
     edited.actions.iter().map(|action| store::LeverAction {
         lever: action.lever.to_owned(),
         edited: action.edited(),
+        decided: u64::from(action.decided),
+        replayed: u64::from(action.replayed),
         reason: action.reason().to_owned(),
         splices: edited.splices.iter().filter(|splice| splice.lever == action.lever).count() as u64,
         bytes: action.saved_bytes,
-        tokens: 0,
+        tokens: tokens(action),
     })
+}
+
+/// Bytes that a lever took out, in tokens (ESTIMATED, `calibrated`).
+fn tokens(action: &crate::exchange::LeverAction) -> i64 {
+    let surface = if action.lever == "prune-tools" { Surface::ToolDefinition } else { Surface::Prose };
+    let tokens =
+        deadweight_estimate::calibrated().ratios().of(surface).floor(action.saved_bytes.unsigned_abs());
+    i64::try_from(tokens).unwrap_or(i64::MAX) * action.saved_bytes.signum()
 }
 
 /// Milliseconds since 1970; a clock before that is 0.

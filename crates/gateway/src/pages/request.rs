@@ -406,7 +406,8 @@ fn levers(one: &Exchange) -> Markup {
                     @for action in &one.levers {
                         li {
                             b { (short(&action.lever)) } " "
-                            @if action.edited { "edited: " (count(action.splices, "splice", "splices")) ", ≈ " (large(action.tokens.unsigned_abs())) " tok " @if action.tokens < 0 { "more" } @else { "less" } }
+                            @if action.edited { "edited: " (count(action.splices, "splice", "splices")) @if action.replayed > 0 { " (" (thousands(action.replayed)) " as before)" } ", ≈ " (large(action.tokens.unsigned_abs())) " tok " @if action.tokens < 0 { "more" } @else { "less" } }
+                            @else if action.fired() { "the body passed as it is" }
                             @else { "stood down: " (short(&action.reason.replace('_', " "))) }
                         }
                     }

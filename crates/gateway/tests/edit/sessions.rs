@@ -83,7 +83,8 @@ fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fate) -> Run {
             run.edited += usize::from(exchange.request.body != body);
             run.nanos += exchange.bill.unwrap().nanos;
             signed = exchange.turn;
-            let counted = machine.post(at, "/v1/messages/count_tokens", &[("x-session-id", "session")], &body);
+            let counted =
+                machine.post(at, "/v1/messages/count_tokens", &[("x-session-id", "session")], &body);
             machine.provider.take_exchanges();
             assert_eq!(counted.status, 200, "{}", String::from_utf8_lossy(&counted.body));
         }
@@ -109,7 +110,8 @@ fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fate) -> Run {
 const TURNS: usize = 30;
 
 fn holds(seed: u64, kind: Kind, fates: &[Fate], fires: &[Lever]) {
-    let plain = run(seed, kind, TURNS, Policy { profile: Profile::Faithful, ..Policy::default() }, Fate::Calm);
+    let plain =
+        run(seed, kind, TURNS, Policy { profile: Profile::Faithful, ..Policy::default() }, Fate::Calm);
     assert_eq!(plain.edited, 0);
     let mut fired: BTreeMap<Lever, u32> = BTreeMap::new();
     for &fate in fates {
