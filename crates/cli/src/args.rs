@@ -2,6 +2,7 @@
 
 mod gateway;
 mod ledger;
+mod levers;
 mod mcp;
 mod restore;
 mod run;
@@ -12,6 +13,7 @@ pub(crate) use ledger::{
     Common as LedgerCommon, FormArg, Ledger, LedgerCommand, LedgerExport, LedgerPath, LedgerPrune,
     LedgerShow, LedgerVacuum, TableArg,
 };
+pub(crate) use levers::LeverArgs;
 pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
 pub(crate) use restore::Restore;
 pub(crate) use run::{AgentArg, Run};

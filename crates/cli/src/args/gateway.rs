@@ -1,6 +1,6 @@
 //! What can be written behind `deadweight gateway`.
 
-use super::Brief;
+use super::{Brief, LeverArgs};
 use crate::settings::Key;
 use crate::settings::gateway::{parse_listen, upstream};
 use crate::settings::proxy::Flags;
@@ -70,6 +70,9 @@ pub(crate) struct Gateway {
     #[arg(long, help_heading = "Ledger")]
     pub(crate) keep_bodies: bool,
 
+    #[command(flatten)]
+    pub(crate) levers: LeverArgs,
+
     /// The form of the log on stderr
     #[arg(long, value_name = "FORM", value_enum, default_value_t = LogForm::Text, help_heading = "Report")]
     pub(crate) log: LogForm,
@@ -107,6 +110,7 @@ impl Gateway {
         let list = |names: &[String]| (!names.is_empty()).then(|| names.join(","));
         flags.tell(Key::AllowHost, list(&self.allow_host));
         flags.tell(Key::AllowOrigin, list(&self.allow_origin));
+        self.levers.tell(&mut flags);
         flags
     }
 }
@@ -129,9 +133,13 @@ Whose a request is, in this order:
   3. the header anthropic-version or x-goog-api-key
 What is not certain, or says two things, is answered 421 and sent nowhere.
 
-Keys pass through, and are neither stored nor shown. Bodies pass byte for
-byte; nothing is retried, no redirect is followed. The ledger has sizes, hashes,
-names, times, usage and money of what passes, and no text of it.
+Keys pass through, and are neither stored nor shown. A body that no lever has
+anything to do with passes byte for byte; no redirect is followed. The ledger has
+sizes, hashes, names, times, usage and money of what passes, and no text of it.
+
+Levers leave out what need not be sent again; each says what it does at start with
+-v. What was changed once is sent so for ever: decisions are kept beside the ledger.
+--profile faithful changes nothing.
 
 On other addresses than loopback a token is needed. Clients send it as
 x-deadweight-token, beside their own key; it is never sent on. Claude Code:

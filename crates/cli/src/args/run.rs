@@ -1,6 +1,6 @@
 //! What can be written behind `deadweight run`.
 
-use super::Brief;
+use super::{Brief, LeverArgs};
 use crate::settings::Key;
 use crate::settings::proxy::Flags;
 use clap::{Args, ValueEnum};
@@ -43,6 +43,9 @@ pub(crate) struct Run {
     pub(crate) ledger: Option<String>,
 
     #[command(flatten)]
+    pub(crate) levers: LeverArgs,
+
+    #[command(flatten)]
     pub(crate) global: Brief,
 }
 
@@ -70,6 +73,7 @@ impl Run {
     pub(crate) fn flags(&self) -> Flags {
         let mut flags = Flags::default();
         flags.tell(Key::Ledger, self.ledger.clone());
+        self.levers.tell(&mut flags);
         flags
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod footprint;
 pub(crate) mod gate;
 pub(crate) mod gateway;
 pub(crate) mod ledger;
+pub(crate) mod levers;
 pub(crate) mod mcp;
 pub(crate) mod restore;
 pub(crate) mod run;

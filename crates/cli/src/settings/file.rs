@@ -136,14 +136,15 @@ impl Reader<'_> {
             match (key, item.as_table_like()) {
                 ("mcp", Some(table)) => self.table(Table::Mcp, key, table),
                 ("gateway", Some(table)) => self.table(Table::Gateway, key, table),
+                ("levers", Some(table)) => self.table(Table::Levers, key, table),
                 // Read where money is counted.
                 (prices::TABLE, _) if self.owner == Owner::User => {}
                 (prices::TABLE, _) => self.refuse(key, span),
-                ("mcp" | "gateway", None) => {
+                ("mcp" | "gateway" | "levers", None) => {
                     let weight = if self.owner == Owner::User { Weight::Ends } else { Weight::Told };
                     self.weigh(weight, format!("`{key}` is no table"), span, format!("write [{key}]"));
                 }
-                _ => self.unknown(key, span, &["mcp", "gateway", prices::TABLE], ""),
+                _ => self.unknown(key, span, &["mcp", "gateway", "levers", prices::TABLE], ""),
             }
         }
     }
@@ -164,10 +165,10 @@ impl Reader<'_> {
                 continue;
             };
             if self.owner == Owner::User
-                && known.key == Key::Upstream
-                && let Some(upstreams) = item.as_table_like()
+                && matches!(known.key, Key::Upstream | Key::Lever | Key::LeverRoute)
+                && let Some(pairs) = item.as_table_like()
             {
-                self.upstreams(upstreams);
+                self.pairs(known.key, pairs);
                 continue;
             }
             let raw = raw(item);
@@ -184,15 +185,16 @@ impl Reader<'_> {
         }
     }
 
-    /// `[gateway.upstream]`: `provider = "URL"`.
-    fn upstreams(&mut self, table: &dyn TableLike) {
-        for (provider, item) in table.iter() {
-            let span = table.key(provider).and_then(toml_edit::Key::span);
+    /// `[gateway.upstream]`: `provider = "URL"`, and whatever else is pairs.
+    fn pairs(&mut self, key: Key, table: &dyn TableLike) {
+        for (name, item) in table.iter() {
+            let span = table.key(name).and_then(toml_edit::Key::span);
             let raw = match raw(item) {
-                Raw::Text(url) => Raw::Text(format!("{provider}={url}")),
+                Raw::Text(value) => Raw::Text(format!("{name}={value}")),
+                Raw::Flag(flag) => Raw::Text(format!("{name}={flag}")),
                 _ => Raw::Other,
             };
-            self.tell(Key::Upstream, raw, span);
+            self.tell(key, raw, span);
         }
     }
 

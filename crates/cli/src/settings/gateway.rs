@@ -5,6 +5,7 @@ use super::ledger;
 use super::proxy::{Env, Flags, Merge, Raw, Warning, Weight, number, switch, text, token, unreadable};
 use crate::exit::{self, Trouble};
 use deadweight_gateway::Provider;
+use deadweight_gateway::edit::Settings as Levers;
 use deadweight_gateway::relay::{Config, Secret, Target};
 use deadweight_store::{Place, bodies_beside};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -34,6 +35,8 @@ pub(crate) struct Gateway {
     pub(crate) retention: Option<Duration>,
     /// Whether bodies are kept.
     pub(crate) keeps_bodies: bool,
+    /// What levers may do.
+    pub(crate) levers: Levers,
     /// The collector that is told, if one is.
     pub(crate) otlp: Option<String>,
     /// Whether keys were to be held and there is none.
@@ -70,8 +73,20 @@ impl Gateway {
         let otlp =
             merge.first(Key::Otlp, |raw, _| text(raw).map(str::to_owned)).filter(|url| !url.is_empty());
         let keeps_bodies = merge.first(Key::KeepBodies, |raw, _| switch(raw)).unwrap_or(false);
+        let levers = super::levers::of(&mut merge, directory);
         let no_key = holds && config.keys.is_empty();
-        Self { config, token, drain, ledger, retention, keeps_bodies, otlp, no_key, warnings: merge.warnings }
+        Self {
+            config,
+            token,
+            drain,
+            ledger,
+            retention,
+            keeps_bodies,
+            levers,
+            otlp,
+            no_key,
+            warnings: merge.warnings,
+        }
     }
 
     /// The folder that bodies are kept in, if they are.

@@ -27,6 +27,17 @@ pub(crate) enum Key {
     Otlp,
     KeepBodies,
     Retention,
+    Profile,
+    Lever,
+    LeverRoute,
+    Holdout,
+    Decisions,
+    Deny,
+    Allow,
+    ThinkingBound,
+    EditSubscription,
+    AcceptLoss,
+    ElideFirstSend,
 }
 
 /// The table of `deadweight.toml` that a setting stands in.
@@ -36,6 +47,8 @@ pub(super) enum Table {
     Mcp,
     /// `[gateway]`
     Gateway,
+    /// `[levers]`
+    Levers,
 }
 
 /// What a project's own file may say: it comes with code from somebody else.
@@ -72,7 +85,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 24] = [
+pub(super) const KNOWN: [Known; 35] = [
     Known {
         key: Key::Surface,
         table: Table::Mcp,
@@ -342,6 +355,127 @@ pub(super) const KNOWN: [Known; 24] = [
         default: "90",
         meaning: "how long `gateway` and `run` keep what the ledger has; older lines go when they start, and once an hour",
     },
+    Known {
+        key: Key::Profile,
+        table: Table::Levers,
+        name: "profile",
+        flag: Some("--profile"),
+        variable: Some("DEADWEIGHT_PROFILE"),
+        in_project: InProject::Nothing,
+        takes: "`faithful`, `default` or `lean`",
+        default: "default",
+        meaning: "what may be changed in requests: nothing; what loses nothing, and what is cut with a way back; the opt-ins too",
+    },
+    Known {
+        key: Key::Lever,
+        table: Table::Levers,
+        name: "lever",
+        flag: Some("--lever"),
+        variable: Some("DEADWEIGHT_LEVERS"),
+        in_project: InProject::Nothing,
+        takes: "`NAME=on` or `NAME=off`, several with commas (in a file, an array)",
+        default: "as the profile has it",
+        meaning: "levers switched one by one: `prune-tools`, `steady-prefix`, `dedup`, `elide-results`, `place-breakpoints`",
+    },
+    Known {
+        key: Key::LeverRoute,
+        table: Table::Levers,
+        name: "route",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "in a file, a table of `PROVIDER = \"PROFILE\"`",
+        default: "none",
+        meaning: "another profile for a provider",
+    },
+    Known {
+        key: Key::Holdout,
+        table: Table::Levers,
+        name: "holdout",
+        flag: Some("--holdout"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "a share such as `10%`",
+        default: "0%",
+        meaning: "sessions that are left as they are, always the same ones, to hold the others against them; the ledger marks them `held_out`",
+    },
+    Known {
+        key: Key::Decisions,
+        table: Table::Levers,
+        name: "decisions",
+        flag: Some("--decisions"),
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`on` or `off`",
+        default: "on",
+        meaning: "whether decisions are written down, beside the ledger; `off`: nothing new is decided that would have to be",
+    },
+    Known {
+        key: Key::Deny,
+        table: Table::Levers,
+        name: "deny",
+        flag: None,
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "names with `*`, with commas (in a file, an array)",
+        default: "none",
+        meaning: "tools that the model is not offered; those of all places count together, and with them what `deadweight.lock` denies",
+    },
+    Known {
+        key: Key::Allow,
+        table: Table::Levers,
+        name: "allow",
+        flag: None,
+        variable: None,
+        in_project: InProject::Anything,
+        takes: "names with `*`, with commas (in a file, an array)",
+        default: "all",
+        meaning: "when there are any, all other tools are denied",
+    },
+    Known {
+        key: Key::ThinkingBound,
+        table: Table::Levers,
+        name: "thinking_bound",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "messages may be changed at their first send for models that bind their thinking to what stands before it; should the journal be lost, the provider may refuse such a conversation",
+    },
+    Known {
+        key: Key::EditSubscription,
+        table: Table::Levers,
+        name: "edit_subscription",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "traffic that a subscription pays for may be changed",
+    },
+    Known {
+        key: Key::AcceptLoss,
+        table: Table::Levers,
+        name: "accept_loss",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "results may be cut without a way back",
+    },
+    Known {
+        key: Key::ElideFirstSend,
+        table: Table::Levers,
+        name: "elide_first_send",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "large results may be cut when they are sent for the first time",
+    },
 ];
 
 impl Key {
@@ -355,7 +489,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 23] = [
+    const ALL: [Key; 34] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -379,6 +513,17 @@ mod tests {
         Key::Otlp,
         Key::KeepBodies,
         Key::Retention,
+        Key::Profile,
+        Key::Lever,
+        Key::LeverRoute,
+        Key::Holdout,
+        Key::Decisions,
+        Key::Deny,
+        Key::Allow,
+        Key::ThinkingBound,
+        Key::EditSubscription,
+        Key::AcceptLoss,
+        Key::ElideFirstSend,
     ];
 
     #[test]
@@ -393,7 +538,9 @@ mod tests {
         for known in &KNOWN {
             let (guide, file) = match known.table {
                 Table::Mcp => (include_str!("../../../../docs/mcp.md"), "docs/mcp.md"),
-                Table::Gateway => (include_str!("../../../../docs/gateway.md"), "docs/gateway.md"),
+                Table::Gateway | Table::Levers => {
+                    (include_str!("../../../../docs/gateway.md"), "docs/gateway.md")
+                }
             };
             let or_none = |word: Option<&str>| word.map_or("—".to_owned(), |word| format!("`{word}`"));
             let project = match known.in_project {

@@ -1,5 +1,6 @@
 //! What is set outside of the arguments: variables of the environment that every command reads, and the settings of the
-//! proxy ([`proxy`]), of the gateway ([`gateway`]) and of the ledger ([`ledger`]), listed in [`known`].
+//! proxy ([`proxy`]), of the gateway ([`gateway`]), its levers ([`levers`]) and of the ledger ([`ledger`]), listed in
+//! [`known`].
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -24,6 +25,7 @@ mod file;
 pub(crate) mod gateway;
 mod known;
 pub(crate) mod ledger;
+pub(crate) mod levers;
 pub(crate) mod prices;
 pub(crate) mod proxy;
 pub(crate) mod token;

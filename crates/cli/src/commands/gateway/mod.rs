@@ -4,6 +4,7 @@ mod log;
 mod reload;
 
 use crate::args::Gateway as Args;
+use crate::commands::levers;
 use crate::exit::{self, Exit, Trouble};
 use crate::settings;
 use crate::settings::gateway::Gateway as Settings;
@@ -14,7 +15,7 @@ use deadweight_gateway::exchange::{Sink, channel};
 use deadweight_gateway::measure::Observer;
 use deadweight_gateway::otlp::Otlp;
 use deadweight_gateway::own::Answers;
-use deadweight_gateway::relay::{Config, ConfigError, Gateway, OnNote, Parts, StartError};
+use deadweight_gateway::relay::{Config, ConfigError, Editor, Gateway, OnNote, Parts, StartError};
 use deadweight_gateway::watching::{Watch, Watching};
 use deadweight_mcp::config::process_env;
 use log::Log;
@@ -92,16 +93,29 @@ async fn serve(
     let own = Arc::new(Answers::new(Arc::clone(&watching)));
     let pages = Arc::clone(&own);
     let on_note: OnNote = Arc::new(move |note| of_gateway.note(note));
-    let parts = Parts { sink, own: Some(own), editor: None, clock: None, on_note, tls: None };
+    let editing = levers::start(&settings.levers, &settings.ledger, Arc::clone(&on_note)).await;
+    let editor: Option<Arc<dyn Editor>> = Some(Arc::new(editing.clone()));
+    let parts = Parts { sink, own: Some(own), editor, clock: None, on_note, tls: None };
     let config = settings.config.clone();
     let bodies = settings.bodies();
     let gateway = Gateway::bind(settings.config, parts).map_err(start_trouble)?;
     let addresses = gateway.addresses();
     tell(args, &config, &addresses, settings.keeps_bodies.then_some(bodies).flatten().as_deref())?;
+    if !args.global.quiet && args.log == crate::args::LogForm::Text {
+        levers::lines(&settings.levers, &settings.ledger, args.levers.verbose)
+            .iter()
+            .for_each(|line| exit::note(line));
+    }
     let counted = Arc::clone(gateway.handle().counted());
     watching.ask_of_open(move || counted.open.load(Ordering::Relaxed));
-    let reloading =
-        tokio::spawn(reload::watch(hangup, args.flags(), gateway.handle(), config, Arc::clone(&log)));
+    let reloading = tokio::spawn(reload::watch(
+        hangup,
+        args.flags(),
+        gateway.handle(),
+        editing.clone(),
+        config,
+        Arc::clone(&log),
+    ));
     let mut again = Stop::new().map_err(system("signals cannot be caught"))?;
     let over = async move {
         stop.told().await;
@@ -114,6 +128,7 @@ async fn serve(
     };
     gateway.serve(over, settings.drain, now).await;
     reloading.abort();
+    editing.end().await;
     Ok(watching)
 }
 
@@ -187,7 +202,7 @@ fn tell(
         exit::note(&format!("http://{address}/{provider} is {}", target.shown()));
     }
     exit::note(&format!("what passes is shown at http://{address}/deadweight/"));
-    exit::note("bodies pass as they are; the ledger has sizes, hashes, names and counts of them, no text");
+    exit::note("the ledger has sizes, hashes, names and counts of what passes, no text");
     if let Some(folder) = bodies {
         exit::warn(&format!(
             "bodies are kept, prompts and all: in {}, for 7 days, 2 GB at most, for this user alone",

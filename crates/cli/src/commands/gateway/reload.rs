@@ -4,6 +4,7 @@ use super::log::Log;
 use crate::settings::files;
 use crate::settings::gateway::Gateway as Settings;
 use crate::settings::proxy::Flags;
+use deadweight_gateway::edit::Editing;
 use deadweight_gateway::relay::{Config, Handle, Level, Note};
 use deadweight_mcp::config::process_env;
 use std::path::PathBuf;
@@ -18,7 +19,14 @@ const EVERY: Duration = Duration::from_secs(1);
 type Seen = Vec<(PathBuf, Option<(SystemTime, u64)>)>;
 
 /// Reads the settings again whenever there is a reason, for as long as the gateway runs.
-pub(super) async fn watch(mut told: Signal, flags: Flags, handle: Handle, mut config: Config, log: Arc<Log>) {
+pub(super) async fn watch(
+    mut told: Signal,
+    flags: Flags,
+    handle: Handle,
+    editing: Editing,
+    mut config: Config,
+    log: Arc<Log>,
+) {
     let directory = std::env::current_dir().unwrap_or_default();
     let mut seen = look(&files(&process_env, &directory));
     let mut clock = tokio::time::interval(EVERY);
@@ -37,6 +45,8 @@ pub(super) async fn watch(mut told: Signal, flags: Flags, handle: Handle, mut co
         let taken = take(&settings, &handle);
         if taken.is_ok() {
             settings.warn();
+            // What was decided stays decided.
+            editing.set(settings.levers.clone());
         }
         let listen = |config: &Config| config.listen.iter().map(|listen| listen.address).collect::<Vec<_>>();
         let moved = listen(&settings.config) != listen(&config);

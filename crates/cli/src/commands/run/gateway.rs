@@ -5,6 +5,7 @@ use crate::settings::ledger::Ledger;
 use deadweight_footprint::origin::Origins;
 use deadweight_gateway::Provider;
 use deadweight_gateway::clock;
+use deadweight_gateway::edit::Settings;
 use deadweight_gateway::exchange::channel;
 use deadweight_gateway::own::Answers;
 use deadweight_gateway::relay::{Config, Gateway, Level, OnNote, Own, Parts, Target};
@@ -48,7 +49,12 @@ pub(super) struct Running {
 /// # Errors
 ///
 /// When it cannot be: why, in a sentence.
-pub(super) fn start(doors: &Doors, ledger: &Ledger, servers: &[String]) -> Result<Running, String> {
+pub(super) fn start(
+    doors: &Doors,
+    ledger: &Ledger,
+    levers: &Settings,
+    servers: &[String],
+) -> Result<Running, String> {
     let system = |error: std::io::Error| crate::target::file::system(&error);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -84,6 +90,7 @@ pub(super) fn start(doors: &Doors, ledger: &Ledger, servers: &[String]) -> Resul
             note(&told, said.text);
         }
     });
+    let editing = runtime.block_on(crate::commands::levers::start(levers, &ledger.place, Arc::clone(&on_note)));
     let answers = Arc::new(Answers::new(Arc::clone(&watching)));
     let none = [Vec::new()];
     let doors = if doors.all().is_empty() { &none[..] } else { doors.all() };
@@ -94,7 +101,7 @@ pub(super) fn start(doors: &Doors, ledger: &Ledger, servers: &[String]) -> Resul
         let parts = Parts {
             sink: sink.clone(),
             own: Some(own),
-            editor: None,
+            editor: Some(Arc::new(editing.clone())),
             clock: None,
             on_note: Arc::clone(&on_note),
             tls: None,
@@ -125,6 +132,7 @@ pub(super) fn start(doors: &Doors, ledger: &Ledger, servers: &[String]) -> Resul
                 let _ = one.await;
             }
             drop(answers);
+            editing.end().await;
         });
         // Connections that nobody closes are not waited for.
         runtime.shutdown_timeout(Duration::from_millis(100));

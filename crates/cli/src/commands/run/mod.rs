@@ -73,8 +73,9 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
         return Ok(Exit::Done);
     }
     let begun = (SystemTime::now(), Instant::now());
+    let levers = settings::levers::resolve(&args.flags(), &process_env, &directory);
     let servers: Vec<String> = plan.servers.iter().map(|(label, _)| label.clone()).collect();
-    let running = gateway::start(&plan.doors, &settings, &servers).and_then(|running| {
+    let running = gateway::start(&plan.doors, &settings, &levers, &servers).and_then(|running| {
         let plan = open(&plan, &running.addresses);
         match write(&folder, &plan) {
             Ok(()) => Ok((running, plan)),
@@ -97,6 +98,8 @@ pub(crate) fn run(args: &Run) -> Result<Exit, Trouble> {
             exit::note(&format!("in a terminal: deadweight top --url http://{address}"));
         }
         plan.notes.iter().for_each(|text| exit::note(text));
+        let told = crate::commands::levers::lines(&levers, &settings.place, args.levers.verbose);
+        told.iter().for_each(|text| exit::note(text));
     }
     let code = child::run_planned(&plan);
     let ended = running.end();

@@ -1,0 +1,81 @@
+//! The levers of a gateway that is started: what is kept, what each does, and how to turn it off.
+
+use deadweight_gateway::clock;
+use deadweight_gateway::edit::{Editing, NoOriginals, Settings, Setup};
+use deadweight_gateway::relay::OnNote;
+use deadweight_levers::{Lever, Profile};
+use deadweight_store::{Place, journal_beside};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Starts the editing, with decisions beside the ledger. Without a ledger nothing is kept.
+pub(crate) async fn start(settings: &Settings, ledger: &Place, on_note: OnNote) -> Editing {
+    let file = file(ledger);
+    let setup = Setup {
+        settings: settings.clone(),
+        journal: file.as_deref().map(journal_beside),
+        ledger: file,
+        originals: Arc::new(NoOriginals),
+        clock: clock::system(),
+        on_note,
+    };
+    Editing::start(setup).await
+}
+
+fn file(ledger: &Place) -> Option<PathBuf> {
+    match ledger {
+        Place::Off => None,
+        Place::File(file) => Some(file.clone()),
+    }
+}
+
+fn on(settings: &Settings) -> Vec<Lever> {
+    let policies = || std::iter::once(&settings.policy).chain(settings.routes.iter().map(|(_, own)| own));
+    let edits = |lever: &Lever| *lever != Lever::Passthrough && policies().any(|policy| policy.on(*lever));
+    Lever::ALL.into_iter().filter(edits).collect()
+}
+
+/// What the user is told at start: what may be changed, what is kept and where, and how to turn it off. `verbose`: what
+/// each lever does, too.
+pub(crate) fn lines(settings: &Settings, ledger: &Place, verbose: bool) -> Vec<String> {
+    let on = on(settings);
+    if on.is_empty() {
+        let text =
+            "bodies pass as they are (levers are off); what was changed in a conversation before stays so";
+        return vec![text.to_owned()];
+    }
+    let journal = file(ledger).as_deref().map(journal_beside).filter(|_| settings.keeps_decisions);
+    let kept = match journal {
+        Some(journal) => format!("decisions are kept in {}", journal.display()),
+        None => "no decisions are kept, so only breakpoints are placed".to_owned(),
+    };
+    let profile = match settings.policy.profile {
+        Profile::Default => String::new(),
+        profile => format!(" ({} profile)", profile.name()),
+    };
+    let mut lines =
+        vec![format!("levers may change what is sent{profile}; {kept}; --profile faithful turns them off")];
+    if verbose {
+        lines.extend(on.iter().map(|lever| format!("{lever}: {}", lever.note())));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deadweight_levers::Policy;
+
+    #[test]
+    fn it_is_told_what_is_kept_and_how_to_turn_it_off() {
+        let settings = Settings::of(Policy::default());
+        let place = Place::File("/data/ledger.sqlite".into());
+        let lines_of = |settings: &Settings| lines(settings, &place, false).join("\n");
+        let told = lines_of(&settings);
+        assert!(told.contains("/data/decisions.sqlite") && told.contains("--profile faithful"), "{told}");
+        assert_eq!(lines(&settings, &place, true).len(), 6);
+        let faithful = Settings::of(Policy { profile: Profile::Faithful, ..Policy::default() });
+        assert!(lines_of(&faithful).starts_with("bodies pass as they are"));
+        assert!(lines(&settings, &Place::Off, false)[0].contains("no decisions are kept"));
+    }
+}
