@@ -1,11 +1,12 @@
 //! The levers of a gateway that is started: what is kept, what each does, and how to turn it off.
 
+use crate::exit;
 use deadweight_gateway::clock;
-use deadweight_gateway::edit::{Editing, NoOriginals, Settings, Setup};
+use deadweight_gateway::edit::{Editing, NoOriginals, Originals, Settings, Setup};
 use deadweight_gateway::relay::OnNote;
-use deadweight_levers::{Lever, Profile};
-use deadweight_store::{Place, journal_beside};
-use std::path::PathBuf;
+use deadweight_levers::{Class, Lever, Profile};
+use deadweight_store::{ORIGINALS_KEPT, Originals as Store, Place, journal_beside, originals_beside};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Starts the editing, with decisions beside the ledger. Without a ledger nothing is kept.
@@ -14,12 +15,27 @@ pub(crate) async fn start(settings: &Settings, ledger: &Place, on_note: OnNote) 
     let setup = Setup {
         settings: settings.clone(),
         journal: file.as_deref().map(journal_beside),
-        ledger: file,
-        originals: Arc::new(NoOriginals),
+        ledger: file.clone(),
+        originals: originals(settings, file.as_deref()),
         clock: clock::system(),
         on_note,
     };
     Editing::start(setup).await
+}
+
+/// What keeps the originals of what is cut: beside the ledger, where something may be cut at all.
+fn originals(settings: &Settings, ledger: Option<&Path>) -> Arc<dyn Originals> {
+    let cuts = settings.keeps_decisions && on(settings).iter().any(|lever| lever.class() != Class::Lossless);
+    let opened = ledger.filter(|_| cuts).map(|file| Store::open(originals_beside(file), ORIGINALS_KEPT));
+    match opened {
+        Some(Ok(store)) => Arc::new(store),
+        Some(Err(error)) => {
+            let why = crate::target::file::system(&error);
+            exit::warn(&format!("originals cannot be kept, so nothing is cut that would need them: {why}"));
+            Arc::new(NoOriginals)
+        }
+        None => Arc::new(NoOriginals),
+    }
 }
 
 fn file(ledger: &Place) -> Option<PathBuf> {
@@ -46,7 +62,9 @@ pub(crate) fn lines(settings: &Settings, ledger: &Place, verbose: bool) -> Vec<S
     }
     let journal = file(ledger).as_deref().map(journal_beside).filter(|_| settings.keeps_decisions);
     let kept = match journal {
-        Some(journal) => format!("decisions are kept in {}", journal.display()),
+        Some(journal) => {
+            format!("decisions are kept in {}, originals of what is cut beside it", journal.display())
+        }
         None => "no decisions are kept, so only breakpoints are placed".to_owned(),
     };
     let profile = match settings.policy.profile {
@@ -73,7 +91,7 @@ mod tests {
         let lines_of = |settings: &Settings| lines(settings, &place, false).join("\n");
         let told = lines_of(&settings);
         assert!(told.contains("/data/decisions.sqlite") && told.contains("--profile faithful"), "{told}");
-        assert_eq!(lines(&settings, &place, true).len(), 6);
+        assert_eq!(lines(&settings, &place, true).len(), Lever::ALL.len());
         let faithful = Settings::of(Policy { profile: Profile::Faithful, ..Policy::default() });
         assert!(lines_of(&faithful).starts_with("bodies pass as they are"));
         assert!(lines(&settings, &Place::Off, false)[0].contains("no decisions are kept"));

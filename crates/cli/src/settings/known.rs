@@ -375,7 +375,7 @@ pub(super) const KNOWN: [Known; 35] = [
         in_project: InProject::Nothing,
         takes: "`NAME=on` or `NAME=off`, several with commas (in a file, an array)",
         default: "as the profile has it",
-        meaning: "levers switched one by one: `prune-tools`, `steady-prefix`, `dedup`, `elide-results`, `place-breakpoints`",
+        meaning: "levers switched one by one, by the names above",
     },
     Known {
         key: Key::LeverRoute,

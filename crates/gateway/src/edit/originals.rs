@@ -8,9 +8,11 @@ pub trait Originals: Send + Sync {
     /// Whether originals are kept at all.
     fn keeps(&self) -> bool;
 
-    /// The name under which the model can ask for one, of those that its request offers. `None`: there is no way, and
-    /// nothing is cut.
-    fn restore_tool<'a>(&self, offered: &[&'a str]) -> Option<&'a str>;
+    /// The name under which the model can ask for one, of those that its request offers. Where this says none, the tool
+    /// is known by its description ([`deadweight_levers::restore_tool`]); without one nothing is cut.
+    fn restore_tool<'a>(&self, _offered: &[&'a str]) -> Option<&'a str> {
+        None
+    }
 
     /// Keeps originals for a session. Only when all are on the disk is what was cut sent.
     ///
@@ -18,8 +20,11 @@ pub trait Originals: Send + Sync {
     /// They cannot be kept: why, in a sentence.
     fn keep(&self, session: &str, originals: &[Original], at_ms: u64) -> Result<(), String>;
 
-    /// The levers of whose cuts too much was asked for again in this session.
-    fn backed_off(&self, session: &str) -> Vec<Lever>;
+    /// The levers of whose cuts too much was asked for again in this session, besides those of which the conversation
+    /// itself shows it.
+    fn backed_off(&self, _session: &str) -> Vec<Lever> {
+        Vec::new()
+    }
 }
 
 /// Keeps none.
@@ -31,15 +36,18 @@ impl Originals for NoOriginals {
         false
     }
 
-    fn restore_tool<'a>(&self, _: &[&'a str]) -> Option<&'a str> {
-        None
-    }
-
     fn keep(&self, _: &str, _: &[Original], _: u64) -> Result<(), String> {
         Err("originals are not kept".to_owned())
     }
+}
 
-    fn backed_off(&self, _: &str) -> Vec<Lever> {
-        Vec::new()
+impl Originals for deadweight_store::Originals {
+    fn keeps(&self) -> bool {
+        true
+    }
+
+    fn keep(&self, _: &str, originals: &[Original], _: u64) -> Result<(), String> {
+        let keep = |own: &Original| Self::keep(self, &own.id, &own.text).map_err(|error| error.to_string());
+        originals.iter().try_for_each(keep)
     }
 }

@@ -15,7 +15,7 @@ use crate::relay::{Asked, Edit, OnNote};
 use bytes::Bytes;
 use deadweight_cache::lineage::Relation;
 use deadweight_levers::plan::{Outcome, plan_read};
-use deadweight_levers::{Circumstances, Cold, Lever, Policy};
+use deadweight_levers::{Circumstances, Cold, Lever, Policy, asked_again, restore_tool};
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
 use sha2::{Digest, Sha256};
@@ -256,19 +256,27 @@ impl Inner {
                     let names = anatomy.tools.iter().filter_map(|tool| tool.name?.as_str());
                     let names: Vec<_> = names.collect();
                     let offered: Vec<&str> = names.iter().map(|name| &**name).collect();
+                    // What a person or a test calls it, else what it says of itself.
+                    let by_name = own.originals.restore_tool(&offered).map(str::to_owned);
+                    let by_words = || own.originals.keeps().then(|| restore_tool(&anatomy)).flatten();
+                    let restore = by_name.or_else(by_words);
+                    let mut backed_off = known.backed_off.clone();
+                    let again = asked_again(&anatomy, &request.facts.prefix, &view);
+                    backed_off
+                        .extend(again.iter().filter(|(_, own)| own.is_too_much()).map(|(lever, _)| *lever));
                     let circumstances = Circumstances {
                         model: request.facts.model.as_deref(),
                         passed_before: known.passed_before,
                         cold: known.cold,
                         likely_single: known.likely_single,
-                        restore_tool: own.originals.restore_tool(&offered),
+                        restore_tool: restore.as_deref(),
                         keeps_originals: own.originals.keeps(),
                         journal: known.journal,
                         subscription: request.asked.subscription,
                         signed: request.asked.signed,
                         counting: request.counts,
                         resting: &known.resting,
-                        backed_off: &known.backed_off,
+                        backed_off: &backed_off,
                         ..Circumstances::default()
                     };
                     Some(plan_read(&anatomy, &request.facts.prefix, &policy, &circumstances, &view))

@@ -1,9 +1,11 @@
 //! A gateway on loopback, and a client that sees what is on the line.
 
 use deadweight_gateway::Provider;
-use deadweight_gateway::clock::Clock;
+use deadweight_gateway::clock;
+use deadweight_gateway::edit::{Editing, NoOriginals, Settings, Setup};
 use deadweight_gateway::exchange::{Begun, Ended, Event, Events, channel};
-use deadweight_gateway::relay::{Config, Editor, Gateway, Handle, Note, Own, Parts, Target};
+use deadweight_gateway::relay::{Config, Editor, Gateway, Handle, Note, OnNote, Own, Parts, Target};
+use deadweight_levers::Policy;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -18,8 +20,8 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 #[derive(Default)]
 pub(crate) struct Given {
     pub(crate) own: Option<Arc<dyn Own>>,
-    pub(crate) editor: Option<Arc<dyn Editor>>,
-    pub(crate) clock: Option<Clock>,
+    /// Whether levers are at work, as the default profile has them.
+    pub(crate) edits: bool,
     pub(crate) tls: Option<rustls::ClientConfig>,
     pub(crate) drain: Option<Duration>,
 }
@@ -33,6 +35,7 @@ pub(crate) struct Gate {
     pub(crate) notes: Arc<Mutex<Vec<Note>>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    _folder: tempfile::TempDir,
 }
 
 impl Gate {
@@ -55,16 +58,28 @@ impl Gate {
         let notes = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&notes);
         let on_note = Arc::new(move |note| kept.lock().unwrap().push(note));
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let editor = given.edits.then(|| {
+            let setup = Setup {
+                settings: Settings::of(Policy::default()),
+                journal: Some(folder.path().join("decisions.sqlite")),
+                ledger: None,
+                originals: Arc::new(NoOriginals),
+                clock: clock::system(),
+                on_note: Arc::clone(&on_note) as OnNote,
+            };
+            Arc::new(runtime.block_on(Editing::start(setup))) as Arc<dyn Editor>
+        });
         let parts = Parts {
             sink,
             own: given.own,
-            editor: given.editor,
-            clock: given.clock,
+            editor,
+            clock: None,
             on_note,
             tls: given.tls.or_else(|| Some(no_tls())),
         };
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let gateway = runtime.block_on(async { Gateway::bind(config, parts) }).unwrap();
         let (addresses, handle) = (gateway.addresses(), gateway.handle());
         let (stop, stopped) = oneshot::channel();
@@ -84,6 +99,7 @@ impl Gate {
             notes,
             stop: Some(stop),
             thread: Some(thread),
+            _folder: folder,
         }
     }
 
