@@ -91,7 +91,7 @@ mod tests {
         let lines_of = |settings: &Settings| lines(settings, &place, false).join("\n");
         let told = lines_of(&settings);
         assert!(told.contains("/data/decisions.sqlite") && told.contains("--profile faithful"), "{told}");
-        assert_eq!(lines(&settings, &place, true).len(), Lever::ALL.len());
+        assert_eq!(lines(&settings, &place, true).len(), 1 + on(&settings).len());
         let faithful = Settings::of(Policy { profile: Profile::Faithful, ..Policy::default() });
         assert!(lines_of(&faithful).starts_with("bodies pass as they are"));
         assert!(lines(&settings, &Place::Off, false)[0].contains("no decisions are kept"));

@@ -375,7 +375,7 @@ pub(super) const KNOWN: [Known; 35] = [
         in_project: InProject::Nothing,
         takes: "`NAME=on` or `NAME=off`, several with commas (in a file, an array)",
         default: "as the profile has it",
-        meaning: "levers switched one by one, by the names above",
+        meaning: "levers switched one by one, by [their names](levers.md)",
     },
     Known {
         key: Key::LeverRoute,

@@ -64,6 +64,8 @@ pub(super) struct Known {
     pub(super) resting: Vec<Lever>,
     pub(super) backed_off: Vec<Lever>,
     pub(super) holds_out: bool,
+    /// Whether the conversation may be cached for an hour.
+    pub(super) hour: bool,
 }
 
 impl Inner {
@@ -126,6 +128,7 @@ impl Inner {
             resting: self.rests.of(&self.desk, account, now_ms).await,
             backed_off: self.originals.backed_off(&request.facts.session),
             holds_out,
+            hour: placed.lives.is_some_and(|lives| lives >= 3_600_000),
         };
         if !request.counts {
             self.tell_used(session, &placed, &request, now_ms);
@@ -137,8 +140,9 @@ impl Inner {
         };
         let edited = record(&outcome, holds_out);
         let body = outcome.body.clone().map(Bytes::from);
+        let betas = outcome.betas.clone();
         let follow = Follow::new(self, request, placed.placement, account, outcome, committed, known);
-        Edit { body, edited: Some(edited), trail: Some(Box::new(follow)) }
+        Edit { body, betas, edited: Some(edited), trail: Some(Box::new(follow)) }
     }
 
     /// Reads a request. `None`: it is none that can be looked into.
@@ -277,6 +281,7 @@ impl Inner {
                         counting: request.counts,
                         resting: &known.resting,
                         backed_off: &backed_off,
+                        hour: known.hour,
                         ..Circumstances::default()
                     };
                     Some(plan_read(&anatomy, &request.facts.prefix, &policy, &circumstances, &view))

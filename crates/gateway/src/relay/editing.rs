@@ -12,6 +12,9 @@ use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use std::sync::Arc;
 
+/// Where Anthropic's betas are named.
+const BETA: &str = "anthropic-beta";
+
 /// What becomes of an answer.
 pub(super) enum After {
     /// It passes.
@@ -53,9 +56,35 @@ pub(super) async fn edited(
     if headers.contains_key(CONTENT_LENGTH) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
     }
+    add_betas(headers, &edit.betas);
     // What is sent is not compressed, whatever came was.
     headers::without(headers, &[CONTENT_ENCODING]);
     Ok((Source::Read(other), Edited { trail: edit.trail, original: Some((before, read)) }))
+}
+
+/// Names what the body needs and the header does not name yet, behind what it names.
+fn add_betas(headers: &mut HeaderMap, betas: &[&'static str]) {
+    let named = |beta: &str| {
+        let all = headers.get_all(BETA).into_iter().filter_map(|value| value.to_str().ok());
+        all.flat_map(|value| value.split(',')).any(|own| own.trim() == beta)
+    };
+    let new: Vec<&str> = betas.iter().copied().filter(|beta| !named(beta)).collect();
+    if new.is_empty() {
+        return;
+    }
+    let mut values = headers.get_all(BETA).into_iter();
+    let only = values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok());
+    let joined = match only.filter(|value| !value.trim().is_empty()) {
+        Some(value) => format!("{value},{}", new.join(",")),
+        None => new.join(","),
+    };
+    let Ok(value) = HeaderValue::from_str(&joined) else { return };
+    if only.is_some() {
+        // In its place.
+        headers.insert(BETA, value);
+    } else {
+        headers.append(BETA, value);
+    }
 }
 
 impl Edited {
@@ -90,5 +119,28 @@ impl Edited {
         // The client has sent its body long ago.
         headers::without(request.headers_mut(), &[EXPECT]);
         After::Again(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn betas_are_named_behind_those_that_are() {
+        let of = |values: &[&'static str], betas: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(BETA, HeaderValue::from_static(value));
+            }
+            add_betas(&mut headers, betas);
+            let all = headers.get_all(BETA).into_iter().map(|value| value.to_str().unwrap().to_owned());
+            all.collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[], &["x"]), ["x"]);
+        assert_eq!(of(&["a, b"], &["b", "x", "y"]), ["a, b,x,y"]);
+        assert_eq!(of(&["a", "x"], &["x"]), ["a", "x"]);
+        assert_eq!(of(&["a", "b"], &["x"]), ["a", "b", "x"]);
+        assert_eq!(of(&["a"], &[]), ["a"]);
     }
 }

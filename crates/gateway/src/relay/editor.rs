@@ -45,6 +45,8 @@ pub struct Asked {
 pub struct Edit {
     /// The body to send, not compressed. `None`: the one that came, byte for byte.
     pub body: Option<Bytes>,
+    /// What has to be in the header `anthropic-beta` besides what is there, for that body.
+    pub betas: Vec<&'static str>,
     /// What goes into the record.
     pub edited: Option<Edited>,
     /// Is told how it went.
