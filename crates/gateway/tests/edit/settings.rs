@@ -111,7 +111,7 @@ fn the_record_tells_what_was_done() {
     assert_ne!(receipt.received_sha256, receipt.sent_sha256);
     let footprint = records[2].footprint.as_ref().unwrap();
     assert!(footprint.history.content_bytes + footprint.tail.content_bytes > 3 * long(1).len() as u64);
-    let metrics = machine.gateway(0).watching().metrics.text();
+    let metrics = machine.gateway(0).watching().metrics.text(0, 0);
     assert!(metrics.contains("deadweight_bodies_total{changed=\"yes\"} 2"), "{metrics}");
     assert!(Lever::of_name(&dedup.lever).is_some());
 }
