@@ -38,6 +38,8 @@ enum Bench {
     Pass,
     /// What it takes to make a chain of hashes of a request, against the pass
     Prefix,
+    /// Planning an edited request and proving it, against the pass
+    Levers,
     /// The whole command pricing a dump of 200 tools, by estimator: time and memory
     Pricing,
     /// The whole command holding a dump of 200 tools against its lock, against pricing it
@@ -67,6 +69,7 @@ pub fn run(arguments: &Arguments) -> Result {
         let held = match bench {
             Bench::Pass => own("deadweight-wire", "footprint_pass", arguments.check).map(|()| true),
             Bench::Prefix => own("deadweight-cache", "prefix", arguments.check).map(|()| true),
+            Bench::Levers => own("deadweight-levers", "plan", arguments.check).map(|()| true),
             Bench::Search => search(arguments.check).map(|()| true),
             Bench::Lazy => own("deadweight-mcp", "lazy", arguments.check).map(|()| true),
             Bench::Pricing => pricing::run(),
