@@ -39,6 +39,7 @@ fn check(body: &[u8], dialect: Dialect, policy: &Policy, cold: Option<Cold>) {
         cold,
         restore_tool: Some("restore"),
         hot: Some(HOT.as_slice()),
+        appends_betas: true,
         ..Circumstances::default()
     };
     let mut journal = Memory::new();

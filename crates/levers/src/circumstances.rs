@@ -82,6 +82,9 @@ pub struct Circumstances<'a> {
     pub resting: &'a [Lever],
     /// Levers of whose cuts too much was asked for again.
     pub backed_off: &'a [Lever],
+    /// Whether what the body needs can be appended to the header `anthropic-beta`
+    /// ([`Outcome::betas`](crate::plan::Outcome::betas)).
+    pub appends_betas: bool,
     /// The tools that are used, where that is known.
     pub hot: Option<&'a [String]>,
     /// The largest prompt that the model takes, in tokens, where that is known.
@@ -108,6 +111,7 @@ impl Default for Circumstances<'_> {
             counting: false,
             resting: &[],
             backed_off: &[],
+            appends_betas: false,
             hot: None,
             window: None,
             rates: None,

@@ -284,6 +284,7 @@ impl Lever {
                 S::Subscription,
                 S::Resting,
                 S::ClientEdits,
+                S::NoBetas,
                 S::UnsupportedDialect,
                 S::UnknownModel,
                 S::NoTools,
@@ -469,6 +470,8 @@ reasons! {
     ClientEdits = "client_edits";
     /// The provider edits the conversation, as it was asked to by server-edit.
     ServerEdits = "server_edits";
+    /// The header in which it would have to be announced cannot be written.
+    NoBetas = "no_betas";
     /// The client keeps tools out of the prompt itself.
     ClientDefers = "client_defers";
     /// Nothing is known of which tools are used.

@@ -5,6 +5,7 @@
 //! cleared.
 
 use crate::binding::Binding;
+use crate::circumstances::Circumstances;
 use crate::lever::StandDown;
 use crate::levers::tools;
 use crate::plan::stage::Stage;
@@ -30,6 +31,7 @@ pub(crate) struct Answer {
 pub(crate) fn decide(
     anatomy: &Anatomy<'_, '_>,
     policy: &Policy,
+    circumstances: &Circumstances<'_>,
     stage: &Stage,
     barred: Option<StandDown>,
 ) -> Answer {
@@ -38,6 +40,9 @@ pub(crate) fn decide(
     if own {
         // The client has taken it up; two of them would be one too many.
         return Answer { put: None, decided: Err(barred.unwrap_or(StandDown::ClientEdits)) };
+    }
+    if !circumstances.appends_betas {
+        return Answer { put: None, decided: Err(barred.unwrap_or(StandDown::NoBetas)) };
     }
     let before = stage.head.as_ref().and_then(|head| head.edits.clone());
     if before.is_some() {

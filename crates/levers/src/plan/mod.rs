@@ -268,8 +268,13 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         );
         tally.answer(Lever::DeferTools, head.deferring);
         tally.replays(Lever::DeferTools, head.deferring_again);
-        let edits =
-            server_edit::decide(self.anatomy, self.policy, &self.stage, self.barred(Lever::ServerEdit, gate));
+        let edits = server_edit::decide(
+            self.anatomy,
+            self.policy,
+            self.circumstances,
+            &self.stage,
+            self.barred(Lever::ServerEdit, gate),
+        );
         tally.answer(Lever::ServerEdit, edits.decided);
         tally.replays(Lever::ServerEdit, u32::from(edits.put.is_some() && edits.decided.is_err()));
         head.now.edits =

@@ -53,6 +53,7 @@ impl Gateway {
         let hot = ["Read", "Edit", "Bash"].map(str::to_owned);
         let circumstances = Circumstances {
             hot: Some(&hot),
+            appends_betas: true,
             cold: Cold::proven(placed.relation, &placed.turn.causes, idle, Some(lifetimes.five_minutes)),
             passed_before: placed.request > 1,
             restore_tool: Some("restore"),

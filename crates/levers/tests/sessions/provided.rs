@@ -182,7 +182,7 @@ fn openai_searches_for_functions() {
 #[test]
 fn the_provider_is_asked_to_edit_from_the_first_request_on() {
     let mut journal = Memory::new();
-    let own = Circumstances::default();
+    let own = Circumstances { appends_betas: true, ..Circumstances::default() };
     let text = prose(1, 2_000);
     let mut request = body(vec![user("go")]);
     request["tools"].as_array_mut().unwrap().push(tool("Skill", 4, 300));
@@ -240,7 +240,7 @@ fn why_the_provider_is_not_asked() {
     let policy = only(Lever::ServerEdit);
     let why = |request: &Value, dialect: Dialect| {
         let bytes = request.to_string().into_bytes();
-        let own = Circumstances::default();
+        let own = Circumstances { appends_betas: true, ..Circumstances::default() };
         let outcome = plan(&mut Parser::new(), &bytes, dialect, &policy, &own, &Memory::new());
         assert_eq!(outcome.body, None);
         reason(&outcome, Lever::ServerEdit)
@@ -257,4 +257,10 @@ fn why_the_provider_is_not_asked() {
     assert_eq!(why(&met, DIALECT), Some(StandDown::Joined));
     let bare = json!({ "model": OLDER, "max_tokens": 9, "messages": [user("go")] });
     assert_eq!(why(&bare, DIALECT), Some(StandDown::NoTools));
+    // Whoever cannot announce it must not ask for it, now or later.
+    let mut journal = Memory::new();
+    let own = Circumstances { appends_betas: true, ..Circumstances::default() };
+    assert_eq!(planned(&plain, &policy, &own, &mut journal).1.betas, [BETA]);
+    let (sent, outcome) = planned(&plain, &policy, &Circumstances::default(), &mut journal);
+    assert_eq!((&sent, reason(&outcome, Lever::ServerEdit)), (&plain, Some(StandDown::NoBetas)));
 }
