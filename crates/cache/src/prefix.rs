@@ -120,6 +120,8 @@ pub struct Prefix {
     /// Whether it begins with the summary of a compacted history, in the words of a known agent or as a block of the
     /// provider's compaction.
     pub summarised: bool,
+    /// The index of the message that holds that summary.
+    pub summary: Option<u32>,
     /// Whether all of it was read; see [`MAX_PARTS`].
     pub whole: bool,
 }
@@ -221,6 +223,7 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
 
     fn read(mut self) -> Prefix {
         let anatomy = self.anatomy;
+        let summary = summarising(anatomy);
         let (tools, deferred) = self.tools();
         let tools_tokens = self.tokens;
         let system = self.system();
@@ -245,7 +248,8 @@ impl<'a, 'id, 'd> Reader<'a, 'id, 'd> {
             marks: self.marks,
             partial: partial(anatomy),
             answered: anatomy.messages.iter().any(|message| message.role == Role::Assistant),
-            summarised: summarised(anatomy),
+            summarised: summary.is_some(),
+            summary,
             whole: self.whole,
         }
     }
@@ -502,10 +506,10 @@ fn partial(anatomy: &Anatomy<'_, '_>) -> bool {
     })
 }
 
-/// Whether what stands before the model's first words is the summary of a compacted history.
-fn summarised(anatomy: &Anatomy<'_, '_>) -> bool {
+/// The message before the model's first words that holds the summary of a compacted history.
+fn summarising(anatomy: &Anatomy<'_, '_>) -> Option<u32> {
     // Codex keeps what the user said in front of the summary: a few messages, never many.
-    for message in anatomy.messages.iter().take(64) {
+    for (at, message) in anatomy.messages.iter().enumerate().take(64) {
         for block in anatomy.blocks_of(message) {
             let opens = match block.kind {
                 BlockKind::Compaction => true,
@@ -515,12 +519,12 @@ fn summarised(anatomy: &Anatomy<'_, '_>) -> bool {
                 _ => false,
             };
             if opens {
-                return true;
+                return Some(at as u32);
             }
         }
         if message.role == Role::Assistant {
-            return false;
+            return None;
         }
     }
-    false
+    None
 }

@@ -133,6 +133,17 @@ fn a_compacted_history_stays_the_same_conversation() {
     let next = place(&mut lineages, compacted.step(13), 22);
     assert_eq!((next.relation, next.conversation), (Relation::Extends, last.conversation));
 
+    // Whoever goes back in it afterwards does not compact it again.
+    (14..18).for_each(|at| {
+        place(&mut lineages, compacted.step(at), at as u64 + 10);
+    });
+    let mut back = compacted.clone();
+    back.messages.truncate(5);
+    back.say("user", "no, rather in another way");
+    let placed = place(&mut lineages, &back, 40);
+    assert_eq!((placed.relation, placed.conversation), (Relation::Branch { at: 5 }, last.conversation));
+    assert_ne!(placed.turn.kind, Kind::Compaction);
+
     // With the first message kept in front of it.
     let mut lineages = new();
     let (talk, last) = grown(&mut lineages, 12);

@@ -256,7 +256,9 @@ fn relation(history: &Snapshot, now: &Prefix, same: usize) -> Option<Relation> {
     let rest = (history.len() - same).min(now.messages.len() - same);
     // At least half of what can be the same: one message in common (a file that two agents read) is not a history.
     let kept = shared > 0 && shared * 2 + 1 >= rest;
-    if shorter && ((now.summarised && (kept || same > 0)) || (kept && moved)) {
+    // A summary that the history has too was made before: who goes back behind it only branches.
+    let summed = now.summary.is_some_and(|summary| summary >= at);
+    if shorter && ((summed && (kept || same > 0)) || (kept && moved)) {
         return Some(Relation::Compaction { at });
     }
     kept.then_some(Relation::History { at })
