@@ -25,8 +25,10 @@ pub(super) struct Door {
 pub(super) struct Found {
     /// What the provider had seen otherwise.
     pub(super) rewritten: Option<String>,
-    /// Thinking blocks of the client's that did not arrive.
+    /// Thinking blocks of the client's that did not arrive, though the rest of their message did.
     pub(super) thinking: usize,
+    /// Thinking blocks that were left out together with the whole message that they stood in.
+    pub(super) left_out: usize,
     /// Calls without their one result in the next message, and results without their call.
     pub(super) orphans: usize,
 }
@@ -77,10 +79,33 @@ fn blocks(body: &Value) -> impl Iterator<Item = (usize, &Value)> {
     })
 }
 
-fn thinking(body: &Value) -> usize {
-    blocks(body)
-        .filter(|(_, block)| matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking")))
-        .count()
+fn is_thinking(block: &Value) -> bool {
+    matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
+}
+
+/// Of each message of the model's: what it is without its thinking, and how many blocks of that it has.
+fn thinking(body: &Value) -> Vec<(Hash, usize)> {
+    let messages = body["messages"].as_array().into_iter().flatten();
+    let of = |message: &Value| {
+        let blocks = message["content"].as_array().cloned().unwrap_or_default();
+        let (thought, rest): (Vec<Value>, Vec<Value>) = blocks.into_iter().partition(is_thinking);
+        (own(&Value::Array(rest)), thought.len())
+    };
+    messages.filter(|message| message["role"] == "assistant").map(of).collect()
+}
+
+/// Thinking that was taken out of its message, and thinking that went with it.
+fn lost(client: &Value, sent: &Value) -> (usize, usize) {
+    let mut arrived = thinking(sent);
+    let (mut taken, mut left) = (0, 0);
+    // From the end, since what is left out stands further in front.
+    for (rest, count) in thinking(client).into_iter().rev() {
+        match arrived.iter().rposition(|(own, _)| *own == rest) {
+            Some(at) => taken += count.saturating_sub(arrived.remove(at).1),
+            None => left += count,
+        }
+    }
+    (taken, left)
 }
 
 /// Calls and results that have no partner where it has to stand.
@@ -113,11 +138,8 @@ impl Door {
             _ => None,
         };
         self.last.insert(conversation, now);
-        Found {
-            rewritten,
-            thinking: thinking(client).saturating_sub(thinking(sent)),
-            orphans: orphans(sent).saturating_sub(orphans(client)),
-        }
+        let (thinking, left_out) = if client == sent { (0, 0) } else { lost(client, sent) };
+        Found { rewritten, thinking, left_out, orphans: orphans(sent).saturating_sub(orphans(client)) }
     }
 }
 
@@ -207,7 +229,9 @@ mod tests {
         assert_eq!((found.thinking, found.orphans), (1, 0));
         let found =
             looked(|sent| drop(sent["messages"][1]["content"].as_array_mut().unwrap().remove(1)), false);
-        assert_eq!((found.thinking, found.orphans), (0, 1));
+        assert_eq!((found.thinking, found.orphans, found.left_out), (0, 1, 1), "it is another message");
+        let found = looked(|sent| drop(sent["messages"].as_array_mut().unwrap().drain(1..)), true);
+        assert_eq!((found.thinking, found.orphans, found.left_out), (0, 0, 1));
         let found = looked(|sent| sent["messages"][2]["content"] = json!("nothing"), true);
         assert_eq!(found.orphans, 1);
         let found = looked(

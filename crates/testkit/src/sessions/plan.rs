@@ -25,13 +25,17 @@ pub enum Class {
     BoundThinking,
     /// At least 60 steps, results from the upper quarter, idle gaps, and no thinking that is bound.
     LongLargeIdle,
+    /// The client sets no breakpoints of its own, so that nothing is cached unless somebody else does. Such sessions count
+    /// for no other class.
+    Unmarked,
     /// All others.
     Other,
 }
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 4] = [Self::NoIdleGap, Self::BoundThinking, Self::LongLargeIdle, Self::Other];
+    pub const ALL: [Self; 5] =
+        [Self::NoIdleGap, Self::BoundThinking, Self::LongLargeIdle, Self::Unmarked, Self::Other];
 
     /// The name used in output.
     pub const fn name(self) -> &'static str {
@@ -39,6 +43,7 @@ impl Class {
             Self::NoIdleGap => "no idle gap",
             Self::BoundThinking => "thinking on a binding model",
             Self::LongLargeIdle => "≥ 60 turns, large results, idle gaps, no bound thinking",
+            Self::Unmarked => "client sets no breakpoints",
             Self::Other => "other",
         }
     }
@@ -69,6 +74,9 @@ impl Plan {
     pub fn classes(&self) -> Vec<Class> {
         let bound = self.kind.thinks && (self.kind.model == BINDING || self.kind.switches_model);
         let mut classes = Vec::new();
+        if !self.kind.marks {
+            return vec![Class::Unmarked];
+        }
         if !self.kind.idles {
             classes.push(Class::NoIdleGap);
         }
@@ -104,7 +112,7 @@ const KINDS: [Kind; 10] = [
     Kind { sizes: Sizes::Large, thinks: false, ..PUBLISHED },
     Kind { marks: false, thinks: false, ..PUBLISHED },
     Kind { sizes: Sizes::Large, ..PUBLISHED },
-    Kind { model: BINDING, marks: false, idles: false, ..PUBLISHED },
+    Kind { model: BINDING, idles: false, ..PUBLISHED },
     Kind { shuffles: true, ..PUBLISHED },
     Kind { switches_model: true, ..PUBLISHED },
     Kind { sizes: Sizes::Large, shuffles: true, images: false, ..PUBLISHED },
@@ -139,7 +147,7 @@ mod tests {
     #[test]
     fn the_set_holds_every_class_and_fate_and_goes_on_as_it_began() {
         let (few, all) = (set(20), set(200));
-        for class in [Class::NoIdleGap, Class::BoundThinking, Class::LongLargeIdle, Class::Other] {
+        for class in Class::ALL {
             let of = |plans: &[Plan]| plans.iter().filter(|plan| plan.classes().contains(&class)).count();
             assert!(of(&few) >= 2 && of(&all) >= 20, "{}: {} {}", class.name(), of(&few), of(&all));
         }

@@ -101,8 +101,10 @@ pub struct Played {
     pub refused: Vec<Refused>,
     /// Thinking blocks that the provider dropped without refusing them.
     pub dropped: usize,
-    /// Thinking blocks of the client's that did not arrive.
+    /// Thinking blocks of the client's that did not arrive, though the rest of their message did.
     pub lost: usize,
+    /// Thinking blocks that were left out together with their whole message, each time they were.
+    pub left_out: usize,
     /// Calls and results that arrived without their partner.
     pub orphans: usize,
     /// Where something arrived otherwise than before, though it was cached.
@@ -122,7 +124,11 @@ struct Player<'a> {
     last: BTreeMap<Option<usize>, (u64, &'static str)>,
     /// Conversations of which the next request may arrive otherwise than the one before.
     free: BTreeSet<Option<usize>>,
+    /// How many messages each conversation had at its last cold start.
+    cold: BTreeMap<Option<usize>, usize>,
     played: Played,
+    /// Whether the journal was lost already: that happens once in a session.
+    lost: bool,
 }
 
 /// Plays a plan. What the client and its user do follows from the plan alone, so two runs of it can be held against each
@@ -142,7 +148,9 @@ pub fn play(plan: &Plan, line: &Line, between: &mut dyn Between) -> io::Result<P
         client: Client::new(plan.seed, plan.kind),
         last: BTreeMap::new(),
         free: BTreeSet::new(),
+        cold: BTreeMap::new(),
         played: Played::default(),
+        lost: false,
     };
     for step in 0..plan.steps {
         player.client.choose_model();
@@ -169,6 +177,10 @@ impl Player<'_> {
         let own = client.conversation(other);
         if self.plan.busy && chance.one_in(30) {
             own.branch();
+            // What is decided at a cold start holds for requests that extend the one it was decided on.
+            if self.cold.get(&other).is_some_and(|length| own.messages.len() <= *length) {
+                self.free.insert(other);
+            }
         } else {
             let asked = self.plan.busy && self.plan.kind.sizes == Sizes::Small && chance.one_in(25);
             if (asked || own.bytes() > FULL) && own.compact() {
@@ -181,7 +193,8 @@ impl Player<'_> {
     fn strikes(&mut self, fates: &mut Dice, between: &mut dyn Between) -> io::Result<()> {
         let strike = match (self.plan.fate, fates.one_in(8)) {
             (Fate::Restarts, true) => Strike::Restart,
-            (Fate::LosesJournal, true) => {
+            (Fate::LosesJournal, true) if !self.lost => {
+                self.lost = true;
                 self.free.extend(self.last.keys());
                 Strike::LoseJournal
             }
@@ -198,6 +211,10 @@ impl Player<'_> {
         let cold =
             self.last.insert(other, (now, model)).is_none_or(|(at, own)| own != model || now - at > COLD);
         let free = self.free.remove(&other) || cold;
+        if cold {
+            let length = self.client.conversation(other).messages.len();
+            self.cold.insert(other, length);
+        }
         let body = self.client.body(other);
         let kind = self.plan.kind;
         let (said, answers) = self.client.conversation(other).turn(&kind);
@@ -260,6 +277,7 @@ impl Player<'_> {
             };
             let found = self.door.look(other, &client, &arrived, free);
             played.lost += found.thinking;
+            played.left_out += found.left_out;
             played.orphans += found.orphans;
             played.rewritten.extend(found.rewritten.map(|what| format!("step {step}, {other:?}: {what}")));
         }
