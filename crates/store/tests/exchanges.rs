@@ -721,3 +721,43 @@ fn layouts_of_any_length_are_bounded_and_lose_no_tokens() {
     let sum = |layout: &[Segment]| layout.iter().map(|one| one.tokens).sum::<u64>();
     assert_eq!(sum(&read), sum(&long.footprint.unwrap().layout));
 }
+
+#[test]
+fn what_levers_did_is_summed_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    let recorder = recorder(&file);
+    let action = |lever: &str, edited, reason: &str, bytes| LeverAction {
+        lever: lever.to_owned(),
+        edited,
+        reason: reason.to_owned(),
+        splices: u64::from(edited),
+        bytes,
+        tokens: bytes / 4,
+    };
+    for (number, levers) in [
+        vec![action("dedup", true, "", 4_000), action("elide-results", false, "not_cold", 0)],
+        vec![action("dedup", true, "", -400), action("elide-results", false, "not_cold", 0)],
+        vec![action("dedup", false, "nothing_new", 0), action("elide-results", false, "joined", 0)],
+        Vec::new(),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        recorder.exchange(Exchange { levers, ..turn("a", number as u64 + 1) });
+    }
+    assert!(recorder.flush(LONG));
+    let mut ledger = open(&file);
+    let sums = now(ledger.levers(&Which::default())).unwrap();
+    let short: Vec<_> = sums
+        .iter()
+        .map(|own| (own.lever.as_str(), own.requests, own.edited, own.bytes, own.tokens))
+        .collect();
+    assert_eq!(short, [("dedup", 3, 2, 3_600, 900), ("elide-results", 3, 0, 0, 0)]);
+    let reasons =
+        |at: usize| sums[at].stood_down.iter().map(|(why, count)| (why.as_str(), *count)).collect::<Vec<_>>();
+    assert_eq!((reasons(0), reasons(1)), (vec![("nothing_new", 1)], vec![("joined", 1), ("not_cold", 2)]));
+    // The third turn alone.
+    let late = Which { since_ms: Some(turn("a", 3).at_ms), ..Which::default() };
+    assert_eq!(now(ledger.levers(&late)).unwrap()[0].edited, 0);
+}
