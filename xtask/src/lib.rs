@@ -10,6 +10,7 @@ pub mod fixtures;
 pub mod fuzz;
 pub mod place;
 pub mod provision;
+pub mod scorecard;
 pub mod shell;
 pub mod soak;
 pub mod test;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Result, bench, ci, fixtures, fuzz, soak, test};
+use xtask::{Result, bench, ci, fixtures, fuzz, scorecard, soak, test};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -42,6 +42,10 @@ enum Chore {
     /// Real clients against a scripted model, public servers, a thousand reconnects. What a client sent stays in
     /// `recorded/proxy`, which is not committed.
     Soak(soak::Arguments),
+    /// Measure what each lever really does, and write the committed scorecard
+    ///
+    /// Scripted sessions through the gateway over HTTP, to the strict provider. Some minutes; the same each time.
+    Scorecard(scorecard::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Chore::Bench(arguments) => bench::run(&arguments),
         Chore::Fixtures(arguments) => fixtures::run(&arguments),
         Chore::Soak(arguments) => soak::run(&arguments),
+        Chore::Scorecard(arguments) => scorecard::run(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

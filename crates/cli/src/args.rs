@@ -6,6 +6,7 @@ mod levers;
 mod mcp;
 mod restore;
 mod run;
+mod scorecard;
 mod top;
 
 pub(crate) use gateway::{Gateway, LogForm};
@@ -17,6 +18,7 @@ pub(crate) use levers::LeverArgs;
 pub(crate) use mcp::{Mcp, McpCommand, McpLogin, McpSearch, McpStatus, Servers};
 pub(crate) use restore::Restore;
 pub(crate) use run::{AgentArg, Run};
+pub(crate) use scorecard::Scorecard;
 pub(crate) use top::Top;
 
 use crate::render::number::parse_tokens;
@@ -51,6 +53,7 @@ pub(crate) enum Command {
     Gateway(Box<Gateway>),
     Mcp(Box<Mcp>),
     Run(Box<Run>),
+    Scorecard(Box<Scorecard>),
     Top(Box<Top>),
     Ledger(Box<Ledger>),
     Restore(Box<Restore>),

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         args::Command::Gateway(gateway) => commands::gateway::run(&gateway),
         args::Command::Mcp(mcp) => commands::mcp::run(&mcp),
         args::Command::Run(run) => commands::run::run(&run),
+        args::Command::Scorecard(scorecard) => commands::scorecard::run(&scorecard),
         args::Command::Top(top) => commands::top::run(&top),
         args::Command::Ledger(ledger) => commands::ledger::run(&ledger),
         args::Command::Restore(restore) => commands::restore::run(&restore),

@@ -8,6 +8,7 @@ pub(crate) mod levers;
 pub(crate) mod mcp;
 pub(crate) mod restore;
 pub(crate) mod run;
+pub(crate) mod scorecard;
 pub(crate) mod top;
 
 /// What to say of a ledger: `what` is true of lines that are lost; one that was taken away loses none that come.

@@ -13,6 +13,7 @@ pub(crate) mod markdown;
 pub(crate) mod markdown_memory;
 pub(crate) mod mcp;
 pub(crate) mod run;
+pub(crate) mod scorecard;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod text;

@@ -22,5 +22,6 @@ mod recorded_lists;
 mod requests;
 mod restore;
 mod run;
+mod scorecard;
 mod servers;
 mod top;

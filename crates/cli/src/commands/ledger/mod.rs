@@ -56,7 +56,7 @@ fn file(setting: &Setting) -> Result<PathBuf, Trouble> {
 }
 
 /// What is set of the ledger that is meant.
-fn setting(common: &LedgerCommon) -> Result<Setting, Trouble> {
+pub(crate) fn setting(common: &LedgerCommon) -> Result<Setting, Trouble> {
     // What is thrown away here must not be another one's, because the one that was named could not be read.
     if let Some(Err(why)) = common.ledger.as_deref().map(Place::read) {
         return Err(Trouble::usage(format!("--ledger: {why}")).attempt("name a SQLite file: --ledger FILE"));
@@ -144,13 +144,13 @@ fn none(file: &Path) -> Trouble {
         .attempt("`deadweight gateway`, `deadweight run` and `deadweight mcp` record")
 }
 
-fn trouble(error: Error) -> Trouble {
+pub(crate) fn trouble(error: Error) -> Trouble {
     Trouble::unmeasured(error.to_string())
         .at("ledger", error.file.display().to_string())
         .attempt(error.remedy())
 }
 
-fn wait<T>(future: impl Future<Output = T>) -> Result<T, Trouble> {
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> Result<T, Trouble> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         Trouble::unmeasured("the ledger could not be read").at("system", error.to_string())
     })?;
