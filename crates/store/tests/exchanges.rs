@@ -730,6 +730,8 @@ fn what_levers_did_is_summed_up() {
     let action = |lever: &str, edited, reason: &str, bytes| LeverAction {
         lever: lever.to_owned(),
         edited,
+        decided: u64::from(edited),
+        replayed: 0,
         reason: reason.to_owned(),
         splices: u64::from(edited),
         bytes,
