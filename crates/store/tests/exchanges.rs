@@ -526,7 +526,7 @@ fn an_export_keeps_to_every_filter_and_reads_each_line_once() {
     let mut out = Vec::new();
     let export = Export { table: Table::Levers, form: Form::Csv, which: Which::of_session("nobody") };
     assert_eq!(now(ledger.export(&export, &mut out)).unwrap(), 0);
-    assert_eq!(out, b"exchange,at_ms,session,lever,edited,reason,splices,bytes,tokens\r\n");
+    assert_eq!(out, b"exchange,at_ms,session,lever,edited,reason,splices,bytes,tokens,decided,replayed\r\n");
 }
 
 #[test]

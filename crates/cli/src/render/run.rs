@@ -307,17 +307,19 @@ fn carried(name: &str, weight: &Weight) -> String {
 }
 
 fn levers(report: &Report) -> String {
-    let of = |lever: &deadweight_gateway::context::LeverReport| {
-        let reasons: Vec<String> =
-            lever.stood_down.iter().map(|(reason, times)| format!("{} {times} ×", named(reason))).collect();
-        match (lever.fired, reasons.is_empty()) {
-            (0, _) => format!("{} stood down ({})", named(&lever.name), reasons.join(", ")),
-            (fired, _) => {
-                format!("{} {fired} × ({} B)", named(&lever.name), signed(lever.bytes.saturating_neg()))
-            }
-        }
-    };
-    format!("levers: {}", report.levers.iter().map(of).collect::<Vec<_>>().join(" · "))
+    let (fired, inert): (Vec<_>, Vec<_>) = report.levers.iter().partition(|lever| lever.fired > 0);
+    let mut told: Vec<String> = fired
+        .iter()
+        .map(|lever| {
+            format!("{} {} × ({} B)", named(&lever.name), lever.fired, signed(lever.bytes.saturating_neg()))
+        })
+        .collect();
+    if !inert.is_empty() {
+        // Why each did nothing is much to read, and stands with the receipts.
+        let inert: Vec<_> = inert.iter().map(|lever| named(&lever.name)).collect();
+        told.push(format!("stood down: {}", inert.join(", ")));
+    }
+    format!("levers: {}", told.join(" · "))
 }
 
 fn failures(totals: &Totals) -> String {

@@ -240,7 +240,7 @@ impl Measurer {
         let read = answer::read(ended.answer, open.dialect, &mut self.room);
         let exchange = &mut open.exchange;
         exchange.ended = store::Ended {
-            how: ended.end.name().to_owned(),
+            how: how(&ended.end, read.outcome.as_ref()).to_owned(),
             status: ended.status,
             error: match &ended.end {
                 End::Complete | End::Refused { .. } => read.outcome.as_ref().and_then(answer::error),
@@ -346,6 +346,13 @@ fn record(begun: &Begun) -> Exchange {
         levers: edited.into_iter().flat_map(actions).collect(),
         ..Exchange::default()
     }
+}
+
+/// How an exchange ended. Who leaves when the answer has said that it is over has heard all of it: some clients do not wait
+/// for the connection to say so too.
+fn how(end: &End, outcome: Option<&deadweight_wire::usage::Outcome>) -> &'static str {
+    let is_over = outcome.is_some_and(|outcome| outcome.end == deadweight_wire::usage::End::Complete);
+    if *end == End::ClientLeft && is_over { End::Complete.name() } else { end.name() }
 }
 
 fn splice(splice: &crate::exchange::Spliced) -> store::Splice {

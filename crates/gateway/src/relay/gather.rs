@@ -185,7 +185,8 @@ impl Source {
     pub(crate) fn is_end_stream(&self) -> bool {
         match self {
             Self::Passing(body) => body.is_end_stream(),
-            Self::Read(read) => read.is_over(),
+            // One that came in chunks goes in chunks, and be it in none: the end has to be asked for.
+            Self::Read(read) => read.exact && read.is_over(),
         }
     }
 

@@ -88,10 +88,11 @@ fn holds(name: &str, body: &[u8], outcome: &Outcome) {
     for original in &outcome.originals {
         assert_eq!(original.hash, Digest::from_bytes(*blake3::hash(original.text.as_bytes()).as_bytes()));
         if outcome.action(Lever::CompactHistory).unwrap().decided > 0 && original.text.ends_with("}\n") {
-            // Messages that were left out, as they came.
+            // Messages that were left out, as they came; or a text that only ends as they do.
             let body = String::from_utf8_lossy(body);
-            assert!(original.text.lines().all(|line| body.contains(line)), "{name}");
-            continue;
+            if original.text.lines().all(|line| body.contains(line)) {
+                continue;
+            }
         }
         let json = serde_json::to_string(&original.text).unwrap();
         let inner = json.trim_matches('"');
