@@ -44,6 +44,14 @@ fn start_with(command: &mut Command, sandbox: &Sandbox, variables: &[(&str, &str
     Running { child, address: ready["address"].as_str().unwrap().to_owned(), _out: out }
 }
 
+/// Whatever becomes of the test, it leaves none behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 impl Running {
     pub(crate) fn ask(&self, path: &str, body: &str) -> String {
         ask(&self.address, path, body).unwrap()
