@@ -108,6 +108,8 @@ pub(super) fn start(who: Who, programs: &Programs, upstream: SocketAddr) -> Resu
             let ledger = programs.scratch.join(format!("ledger-{}.sqlite", free()?.port()));
             let mut gateway = Command::new(&programs.deadweight);
             gateway.args(["gateway", "--listen", "127.0.0.1:0", "--json", "--quiet", "--ledger"]).arg(ledger);
+            // The bodies of this bench set no breakpoint; a lever would, and they are to arrive as they were sent.
+            gateway.args(["--profile", "faithful"]);
             gateway.arg("--upstream").arg(format!("anthropic=http://{upstream}"));
             gateway.env("HOME", &programs.scratch).env("NO_PROXY", "*").current_dir(&programs.scratch);
             let url = |line: &str| {
