@@ -15,6 +15,9 @@ use memchr::memchr;
 /// escapes that is longer than this is hashed where it stands.
 const GATHER: usize = 64 << 10;
 
+/// How many bytes of a text with escapes are copied at a time.
+const FEW: usize = 16;
+
 /// Which text block a plain string stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plain {
@@ -257,27 +260,48 @@ impl<'id, 'd> Canon<'id, 'd> {
     }
 
     /// Gathers the inside of a string with its escapes resolved. The text was checked when it was parsed.
+    ///
+    /// Code has an escape every few words, so that a search for the next one costs more than the words between: a few
+    /// bytes are copied at a time, and what was copied from an escape on is taken back.
     fn decoded(&mut self, mut rest: &[u8]) {
+        while let Some(few) = rest.first_chunk::<FEW>() {
+            self.gathered.extend_from_slice(few);
+            let Some(at) = first_backslash(few) else {
+                rest = rest.get(FEW..).unwrap_or_default();
+                continue;
+            };
+            self.gathered.truncate(self.gathered.len() - (FEW - at));
+            let Some(after) = self.escape(rest.get(at..).unwrap_or_default()) else { return };
+            rest = after;
+            if self.gathered.len() >= GATHER {
+                self.flush();
+            }
+        }
         while let Some(at) = memchr(b'\\', rest) {
             self.stretch(rest.get(..at).unwrap_or_default());
-            let byte = match rest.get(at + 1) {
-                Some(b'n') => b'\n',
-                Some(b't') => b'\t',
-                Some(b'r') => b'\r',
-                Some(b'b') => 8,
-                Some(b'f') => 12,
-                Some(b'u') => {
-                    let taken = self.unicode(rest.get(at..).unwrap_or_default());
-                    rest = rest.get(at + taken..).unwrap_or_default();
-                    continue;
-                }
-                Some(&other) => other,
-                None => return,
-            };
-            self.gathered.push(byte);
-            rest = rest.get(at + 2..).unwrap_or_default();
+            let Some(after) = self.escape(rest.get(at..).unwrap_or_default()) else { return };
+            rest = after;
         }
         self.stretch(rest);
+    }
+
+    /// Gathers what an escape stands for; what is behind it. `None` where there is none, which the parser does not let
+    /// happen.
+    fn escape<'e>(&mut self, escape: &'e [u8]) -> Option<&'e [u8]> {
+        let byte = match escape.get(1)? {
+            b'n' => b'\n',
+            b't' => b'\t',
+            b'r' => b'\r',
+            b'b' => 8,
+            b'f' => 12,
+            b'u' => {
+                let taken = self.unicode(escape);
+                return escape.get(taken..);
+            }
+            &other => other,
+        };
+        self.gathered.push(byte);
+        escape.get(2..)
     }
 
     /// Gathers a stretch without escapes, or hashes it where it stands when it is long.
@@ -322,6 +346,15 @@ impl<'id, 'd> Canon<'id, 'd> {
     }
 }
 
+/// Where the first backslash stands.
+fn first_backslash(few: &[u8; FEW]) -> Option<usize> {
+    // A byte of zero is the only one from which taking one away borrows; of what is above the first of them nothing is
+    // asked.
+    let same = u128::from_le_bytes(*few) ^ u128::from_le_bytes([b'\\'; FEW]);
+    let zero = same.wrapping_sub(u128::from_le_bytes([1; FEW])) & !same & u128::from_le_bytes([0x80; FEW]);
+    (zero != 0).then(|| zero.trailing_zeros() as usize / 8)
+}
+
 /// A value as it stands. (`Value::raw` checks its UTF-8 once more.)
 fn bytes<'d>(value: Value<'_, 'd>) -> &'d [u8] {
     value.document().slice(value.span())
@@ -338,4 +371,67 @@ fn unit(escape: &[u8]) -> u32 {
 pub(crate) fn after_billing_header(text: &str) -> Option<&str> {
     const HEADER: &str = "x-anthropic-billing-header:";
     text.starts_with(HEADER).then(|| text.split_once('\n').map_or("", |(_, rest)| rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deadweight_wire::json::Parser;
+    use proptest::prelude::*;
+
+    /// A string, decoded as it is gathered.
+    fn gathered(json: &str) -> Digest {
+        Parser::new().scope(json.as_bytes(), |document| {
+            let mut canon = Canon::new();
+            canon.begin(Plain::None, false, std::iter::empty());
+            canon.value(document.unwrap().root());
+            canon.end()
+        })
+    }
+
+    #[test]
+    fn the_first_backslash_is_found() {
+        assert_eq!(first_backslash(&[b'['; FEW]), None);
+        assert_eq!(first_backslash(&[b']'; FEW]), None);
+        for at in 0..FEW {
+            for other in [0, 1, b'[', b']', b'\\' ^ 0x80, 0xff] {
+                let mut few = [other; FEW];
+                few[at] = b'\\';
+                assert_eq!(first_backslash(&few), Some(at), "{other}");
+                few[FEW - 1] = b'\\';
+                assert_eq!(first_backslash(&few), Some(at), "{other}");
+            }
+        }
+    }
+
+    proptest! {
+        /// However a text is escaped, it is the same; and another text is another.
+        #[test]
+        fn a_text_is_what_it_says(
+            pieces in prop::collection::vec(("[a-z \\n\\t\\r\"\\\\/é€😀]{0,40}", any::<bool>(), 0..3_000_usize), 0..6),
+        ) {
+            let mut text = String::new();
+            let mut json = String::from("\"");
+            for (piece, all, long) in &pieces {
+                let piece = format!("{}{piece}", "x".repeat(*long));
+                for character in piece.chars() {
+                    match (character, all) {
+                        ('\n', false) => json.push_str("\\n"),
+                        ('\t', false) => json.push_str("\\t"),
+                        ('\r', false) => json.push_str("\\r"),
+                        ('"' | '\\', false) => json.extend(['\\', character]),
+                        (_, false) => json.push(character),
+                        (_, true) => {
+                            character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| json.push_str(&format!("\\u{unit:04x}")));
+                        }
+                    }
+                }
+                text.push_str(&piece);
+            }
+            json.push('"');
+            let plain = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(gathered(&json), gathered(&plain));
+            prop_assert_ne!(gathered(&json), gathered(&serde_json::to_string(&format!("{text}.")).unwrap()));
+        }
+    }
 }

@@ -13,10 +13,23 @@ mod target;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// The gateway and the proxy run for weeks, and what a burst took has to be given back.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = args::Cli::parse();
     signals::catch();
-    let outcome = match cli.command {
+    let outcome = settings::readable_environment().and_then(|()| run(cli.command));
+    let exit = outcome.unwrap_or_else(|trouble| {
+        trouble.print();
+        trouble.exit
+    });
+    ExitCode::from(exit as u8)
+}
+
+fn run(command: args::Command) -> Result<exit::Exit, exit::Trouble> {
+    match command {
         args::Command::Footprint(footprint) => commands::footprint::run(&footprint),
         args::Command::Gate(gate) => commands::gate::run(&gate),
         args::Command::Gateway(gateway) => commands::gateway::run(&gateway),
@@ -26,10 +39,5 @@ fn main() -> ExitCode {
         args::Command::Top(top) => commands::top::run(&top),
         args::Command::Ledger(ledger) => commands::ledger::run(&ledger),
         args::Command::Restore(restore) => commands::restore::run(&restore),
-    };
-    let exit = outcome.unwrap_or_else(|trouble| {
-        trouble.print();
-        trouble.exit
-    });
-    ExitCode::from(exit as u8)
+    }
 }

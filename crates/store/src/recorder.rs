@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 /// How many lines may wait to be written. What comes while so many wait is dropped and counted.
@@ -25,6 +25,9 @@ const BATCH: usize = 512;
 /// How long the first line of a batch waits for others. With the time a write takes, this is what a process that is
 /// killed loses.
 const GATHER: Duration = Duration::from_millis(200);
+/// How often it is looked for them meanwhile. Lines do not wake the writer one by one: a thread that is woken for each
+/// takes more of the processor than what it does with it.
+const LOOK: Duration = Duration::from_millis(20);
 /// After a ledger could not be used, how long until it is tried again.
 const AGAIN: Duration = Duration::from_secs(10);
 /// How often what is too old is looked for.
@@ -248,8 +251,8 @@ impl Writer {
         let mut until: Option<Instant> = None;
         while batch.len() < BATCH {
             let message = match until {
-                None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(until) => self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())),
+                None => self.receiver.recv().map_err(|_| TryRecvError::Disconnected),
+                Some(_) => self.receiver.try_recv(),
             };
             match message {
                 Ok(Message::Line(line)) => {
@@ -260,8 +263,11 @@ impl Writer {
                     flushes.push(done);
                     return true;
                 }
-                Err(RecvTimeoutError::Timeout) => return true,
-                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(TryRecvError::Empty) if until.is_some_and(|until| Instant::now() < until) => {
+                    std::thread::sleep(LOOK);
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
             }
         }
         true

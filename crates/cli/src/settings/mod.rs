@@ -33,6 +33,7 @@ pub(crate) mod token;
 pub(crate) use known::Key;
 
 use crate::args::Color;
+use crate::exit::Trouble;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -87,6 +88,21 @@ pub(crate) fn set_colors(color: Color) {
         Color::Never => anstream::ColorChoice::Never.write_global(),
         // anstream looks at the stream, NO_COLOR and TERM itself.
         Color::Auto => {}
+    }
+}
+
+/// Refuses a variable of ours that cannot be read as text: a token that is as good as not set would let everybody in.
+pub(crate) fn readable_environment() -> Result<(), Trouble> {
+    let broken = std::env::vars_os().find(|(name, value)| {
+        name.to_str().is_some_and(|name| name.starts_with("DEADWEIGHT_")) && value.to_str().is_none()
+    });
+    match broken {
+        None => Ok(()),
+        Some((name, _)) => {
+            let name = name.to_string_lossy().into_owned();
+            Err(Trouble::usage(format!("the environment variable {name} holds bytes that are no UTF-8"))
+                .attempt(format!("set it again as text, or take it away: unset {name}")))
+        }
     }
 }
 

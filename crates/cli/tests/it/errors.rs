@@ -7,6 +7,25 @@ fn no_target() {
     assert_run!(Sandbox::new().run(&["footprint"]));
 }
 
+/// A token that cannot be read would be none, and let everybody in.
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["gateway", "--listen", "127.0.0.1:0"]);
+    command.env("DEADWEIGHT_TOKEN", std::ffi::OsStr::from_bytes(b"hunter\xff22"));
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("the environment variable DEADWEIGHT_TOKEN holds bytes that are no UTF-8"),
+        "{said}"
+    );
+    assert!(said.contains("unset DEADWEIGHT_TOKEN") && !said.contains("hunter"), "{said}");
+    assert!(output.stdout.is_empty());
+}
+
 #[test]
 fn no_command() {
     let run = Sandbox::new().run(&[]);

@@ -3,11 +3,15 @@
 use super::config::Secret;
 use super::guard::TOKEN_COOKIE;
 use http::Uri;
-use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{COOKIE, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use std::borrow::Cow;
 
 /// Headers that hold a provider's key.
 pub(crate) const HEADERS: [&str; 4] = ["authorization", "x-api-key", "x-goog-api-key", "api-key"];
+
+/// How a browser, which can set no header for a WebSocket, names its key among the protocols (OpenAI's documentation of its
+/// realtime interface, 2026).
+const IN_PROTOCOL: &str = "openai-insecure-api-key.";
 
 /// Names of the query that hold one.
 const IN_QUERY: [&str; 3] = ["key", "api_key", "access_token"];
@@ -16,8 +20,42 @@ const IN_QUERY: [&str; 3] = ["key", "api_key", "access_token"];
 /// that somebody reads.
 pub(crate) fn keys<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> impl Iterator<Item = Cow<'a, [u8]>> {
     let values = HEADERS.iter().flat_map(|name| headers.get_all(*name));
-    let in_headers = values.flat_map(|value| readings(value.as_bytes())).map(Cow::Borrowed);
-    in_headers.chain(in_query(uri.query().unwrap_or_default()))
+    let in_headers = values.flat_map(|value| readings(value.as_bytes()));
+    let protocols = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().flat_map(protocols);
+    let in_protocols = protocols.filter_map(|own| own.strip_prefix(IN_PROTOCOL.as_bytes()));
+    in_headers.chain(in_protocols).map(Cow::Borrowed).chain(in_query(uri.query().unwrap_or_default()))
+}
+
+/// The protocols that a header offers.
+fn protocols(value: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+    value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// Takes the keys out from among the protocols of a WebSocket, all of them or the token alone, and leaves what else is
+/// offered.
+pub(crate) fn without_key_among_protocols(headers: &mut HeaderMap, token: Option<&Secret>) {
+    let is_key = |own: &[u8]| {
+        let key = own.strip_prefix(IN_PROTOCOL.as_bytes());
+        match token {
+            None => key.is_some(),
+            Some(token) => token.is(key.unwrap_or(own)),
+        }
+    };
+    if !headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().flat_map(protocols).any(is_key) {
+        return;
+    }
+    let mut kept = HeaderMap::with_capacity(headers.keys_len());
+    for (name, value) in &*headers {
+        if name != SEC_WEBSOCKET_PROTOCOL {
+            kept.append(name.clone(), value.clone());
+            continue;
+        }
+        let others: Vec<&[u8]> = protocols(value).filter(|own| !is_key(own)).collect();
+        if let (false, Ok(value)) = (others.is_empty(), HeaderValue::from_bytes(&others.join(&b", "[..]))) {
+            kept.append(name.clone(), value);
+        }
+    }
+    *headers = kept;
 }
 
 /// What of a header may be a key: all of it, what stands behind the first word, and every word.
@@ -63,6 +101,7 @@ fn decoded(text: &str) -> Cow<'_, [u8]> {
 
 /// Takes every header out in which the token stands, and leaves the others in their order.
 pub(crate) fn without_token(headers: &mut HeaderMap, token: &Secret) {
+    without_key_among_protocols(headers, Some(token));
     let has = |name: &HeaderName, value: &HeaderValue| {
         let value = value.as_bytes();
         if name == COOKIE {
@@ -105,6 +144,39 @@ pub(crate) fn query_without_token(query: &str, token: &Secret) -> Option<String>
 mod tests {
     use super::*;
     use http::HeaderName;
+
+    #[test]
+    fn a_key_among_the_protocols_of_a_websocket_is_a_key() {
+        let offered = "realtime, openai-insecure-api-key.hunter22,openai-insecure-api-key.sk-proj-1, v1";
+        let headers = || {
+            let mut headers = HeaderMap::new();
+            headers.append("a", HeaderValue::from_static("1"));
+            headers.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(offered));
+            headers
+                .append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("openai-insecure-api-key.hunter22"));
+            headers
+        };
+        let uri = Uri::from_static("/v1/realtime");
+        let found: Vec<_> = keys(&uri, &headers()).map(|key| key.into_owned()).collect();
+        assert_eq!(found, [&b"hunter22"[..], b"sk-proj-1", b"hunter22"]);
+        for (token, left) in [
+            (Some(Secret::new("hunter22")), "realtime, openai-insecure-api-key.sk-proj-1, v1"),
+            (
+                Some(Secret::new("v1")),
+                "realtime, openai-insecure-api-key.hunter22, openai-insecure-api-key.sk-proj-1",
+            ),
+            (None, "realtime, v1"),
+        ] {
+            let mut headers = headers();
+            without_key_among_protocols(&mut headers, token.as_ref());
+            assert_eq!(headers.get(SEC_WEBSOCKET_PROTOCOL).unwrap(), left);
+            assert!(headers.contains_key("a"));
+        }
+        let mut others = HeaderMap::new();
+        others.append(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("a,  b"));
+        without_token(&mut others, &Secret::new("hunter22"));
+        assert_eq!(others.get(SEC_WEBSOCKET_PROTOCOL).unwrap(), "a,  b");
+    }
 
     #[test]
     fn the_token_is_taken_out_wherever_it_stands() {

@@ -1,7 +1,7 @@
 //! Headers on their way: what belongs to one connection stays on it, everything else passes as it is.
 
 use super::config::Secret;
-use super::credentials::HEADERS as KEYS;
+use super::credentials::{HEADERS as KEYS, without_key_among_protocols};
 use super::guard::TOKEN_COOKIE;
 use crate::exchange::Noted;
 use crate::provider::Provider;
@@ -52,6 +52,7 @@ pub(crate) fn upstream(
         headers.insert(CONNECTION, HeaderValue::from_static("te"));
     }
     if let Some((provider, key)) = key {
+        without_key_among_protocols(headers, None);
         put_key(headers, provider, key);
     }
 }
