@@ -11,11 +11,13 @@ use super::turn::Turn;
 use crate::clock::Clock;
 use crate::exchange::{Edited, LeverAction, Spliced};
 use crate::measure::decode;
+use crate::provider::Provider;
 use crate::relay::{Asked, Edit, OnNote};
 use bytes::Bytes;
 use deadweight_cache::lineage::Relation;
 use deadweight_levers::plan::{Outcome, plan_read};
 use deadweight_levers::{Circumstances, Cold, Lever, Policy, asked_again, restore_tool};
+use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
 use sha2::{Digest, Sha256};
@@ -281,6 +283,7 @@ impl Inner {
                         counting: request.counts,
                         resting: &known.resting,
                         backed_off: &backed_off,
+                        appends_betas: appends_betas(&request.asked),
                         hour: known.hour,
                         ..Circumstances::default()
                     };
@@ -290,6 +293,12 @@ impl Inner {
         })
         .await
     }
+}
+
+/// Whether the relay can announce what a body needs: it appends to the header `anthropic-beta`, which the provider's own
+/// address reads. Clouds have their betas in the body, and not all of them.
+fn appends_betas(asked: &Asked) -> bool {
+    asked.provider == Provider::Anthropic && asked.dialect == Dialect::AnthropicMessages
 }
 
 /// What goes into the record.

@@ -90,7 +90,7 @@ impl Machine {
 
     fn start(&mut self, at: usize) {
         let mut config = Config::new(([127, 0, 0, 1], 0).into());
-        for provider in [Provider::Anthropic, Provider::OpenAi, Provider::Gemini] {
+        for provider in Provider::ALL {
             config.set_upstream(provider, Target::parse(&self.provider.url()).unwrap());
         }
         let now = Arc::clone(&self.now);

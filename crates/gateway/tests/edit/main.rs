@@ -5,6 +5,7 @@
 
 mod faults;
 mod machine;
+mod provided;
 mod refusals;
 mod sessions;
 mod settings;
