@@ -38,6 +38,8 @@ pub struct Local {
     pub clock: Clock,
     /// Keeps what is cut.
     pub originals: Arc<dyn Originals>,
+    /// What models cost.
+    pub book: Book,
     /// Who counts tokens.
     pub estimator: Box<dyn Estimator>,
     /// Are handed every record when it is complete.
@@ -73,6 +75,7 @@ impl Local {
             folder,
             clock,
             originals: Arc::new(NoOriginals),
+            book: Book::new(),
             estimator: Box::new(deadweight_estimate::calibrated()),
             observers: Vec::new(),
             on_note: Arc::new(|_| {}),
@@ -90,7 +93,7 @@ impl Local {
         let (sink, events) = channel(WAITING);
         let watch = Watch {
             estimator: self.estimator,
-            book: Book::new(),
+            book: self.book,
             place: ledger.clone().map_or(Place::Off, Place::File),
             bodies: None,
             retention: None,
@@ -104,6 +107,7 @@ impl Local {
             settings: self.settings,
             journal: ledger.as_deref().map(journal_beside),
             ledger,
+            book: Arc::clone(&watching.book),
             originals: self.originals,
             clock: Arc::clone(&self.clock),
             on_note: Arc::clone(&self.on_note),

@@ -1,5 +1,7 @@
 //! What the words of the ledger are called.
 
+use crate::number::thousands;
+
 /// What a class of the cache watch is called.
 pub fn class(word: &str) -> String {
     match word {
@@ -34,6 +36,17 @@ pub fn standing(kind: &str) -> String {
     }
 }
 
+/// When an edit of what was sent before has paid for itself, or would have (FORECAST). `requests`: after how many, the one
+/// that carries it included.
+pub fn break_even(edited: bool, requests: u64) -> String {
+    match (edited, requests) {
+        (true, 0..=1) => "which pays at once (FORECAST)".to_owned(),
+        (true, _) => format!("which pays for itself within {} requests (FORECAST)", thousands(requests)),
+        (false, 0..=1) => "it would pay at once (FORECAST)".to_owned(),
+        (false, _) => format!("it would pay for itself after {} requests (FORECAST)", thousands(requests)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +56,7 @@ mod tests {
         assert_eq!(class("tool_set"), "tools changed");
         assert_eq!(class("some_new_class"), "some new class");
         assert_eq!(standing("server_instructions"), "server instructions");
+        assert_eq!(break_even(true, 1), "which pays at once (FORECAST)");
+        assert_eq!(break_even(false, 1_200), "it would pay for itself after 1,200 requests (FORECAST)");
     }
 }

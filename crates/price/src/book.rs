@@ -59,8 +59,15 @@ impl Book {
     pub fn find(&self, model: &str, on: Day) -> Option<&Entry> {
         let (whole, bare) = (spelled(windowless(last(model))), bare(model));
         let own = self.own.iter().rev().find(|entry| matches(&entry.model, &whole, &bare));
-        // A dated version has a row of its own where its price is another.
-        own.or_else(|| in_force(&whole, on)).or_else(|| in_force(&bare, on))
+        own.or_else(|| in_book(&whole, &bare, on))
+    }
+
+    /// A model's window: the largest prompt and answer together, in tokens. A user's prices that say nothing of it leave it
+    /// to what is built in.
+    #[must_use]
+    pub fn window(&self, model: &str, on: Day) -> Option<u64> {
+        let built_in = || in_book(&spelled(windowless(last(model))), &bare(model), on)?.context;
+        self.find(model, on).and_then(|entry| entry.context).or_else(built_in)
     }
 
     /// Everything that is built in.
@@ -68,6 +75,11 @@ impl Book {
     pub fn built_in() -> &'static [Entry] {
         data::all()
     }
+}
+
+/// What is built in of a model. A dated version has a row of its own where its price is another.
+fn in_book(whole: &str, bare: &str, on: Day) -> Option<&'static Entry> {
+    in_force(whole, on).or_else(|| in_force(bare, on))
 }
 
 /// The row of a model that is in force on a day; before the first, the first.

@@ -92,7 +92,7 @@ impl Table {
             }
             Self::Levers => {
                 "SELECT l.exchange AS key, l.place AS key2, e.id AS exchange, e.at_ms, e.session, l.lever, l.edited, \
-                 l.reason, l.splices, l.bytes, l.tokens, l.decided, l.replayed \
+                 l.reason, l.splices, l.bytes, l.tokens, l.decided, l.replayed, l.break_even \
                  FROM lever_action l CROSS JOIN exchange e ON e.number = l.exchange"
             }
             Self::Calls => "SELECT id AS key, * FROM call NOT INDEXED",

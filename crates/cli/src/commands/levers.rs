@@ -5,17 +5,19 @@ use deadweight_gateway::clock;
 use deadweight_gateway::edit::{Editing, NoOriginals, Originals, Settings, Setup};
 use deadweight_gateway::relay::OnNote;
 use deadweight_levers::{Class, Lever, Profile};
+use deadweight_price::Book;
 use deadweight_store::{ORIGINALS_KEPT, Originals as Store, Place, journal_beside, originals_beside};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Starts the editing, with decisions beside the ledger. Without a ledger nothing is kept.
-pub(crate) async fn start(settings: &Settings, ledger: &Place, on_note: OnNote) -> Editing {
+pub(crate) async fn start(settings: &Settings, ledger: &Place, book: Arc<Book>, on_note: OnNote) -> Editing {
     let file = file(ledger);
     let setup = Setup {
         settings: settings.clone(),
         journal: file.as_deref().map(journal_beside),
         ledger: file.clone(),
+        book,
         originals: originals(settings, file.as_deref()),
         clock: clock::system(),
         on_note,

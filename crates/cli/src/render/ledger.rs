@@ -9,7 +9,7 @@ use crate::commands::ledger::Session;
 use crate::settings::Screen;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::time::{span, stamp};
-use deadweight_present::words::class;
+use deadweight_present::words::{break_even, class};
 use deadweight_store::{CacheWatch, Exchange, Footprint, Observed, Origin, Side, Sums, ToolLine};
 use std::path::PathBuf;
 
@@ -53,11 +53,14 @@ pub(crate) fn request(one: &Exchange, kept: &[(Side, PathBuf)], top: u32, screen
         .levers
         .iter()
         .map(|action| {
-            let what = if action.edited {
+            let mut what = if action.edited {
                 format!("{} (≈ {} tok)", count(action.splices, "splice", "splices"), signed(action.tokens))
             } else {
                 format!("stood down ({})", named(&action.reason))
             };
+            if let Some(requests) = action.break_even {
+                what = format!("{what}, {}", break_even(action.edited, requests));
+            }
             line(&format!("{}: {what}", named(&action.lever)), screen)
         })
         .collect();

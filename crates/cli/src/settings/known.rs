@@ -38,6 +38,7 @@ pub(crate) enum Key {
     EditSubscription,
     AcceptLoss,
     ElideFirstSend,
+    CompactWhenFull,
 }
 
 /// The table of `deadweight.toml` that a setting stands in.
@@ -85,7 +86,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 35] = [
+pub(super) const KNOWN: [Known; 36] = [
     Known {
         key: Key::Surface,
         table: Table::Mcp,
@@ -476,6 +477,17 @@ pub(super) const KNOWN: [Known; 35] = [
         default: "false",
         meaning: "large results may be cut when they are sent for the first time",
     },
+    Known {
+        key: Key::CompactWhenFull,
+        table: Table::Levers,
+        name: "compact_when_full",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "a history may be compacted while it is cached: when the model's window is nearly full, and only if that pays for itself soon; the record says after how many requests",
+    },
 ];
 
 impl Key {
@@ -489,7 +501,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 34] = [
+    const ALL: [Key; 35] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -524,6 +536,7 @@ mod tests {
         Key::EditSubscription,
         Key::AcceptLoss,
         Key::ElideFirstSend,
+        Key::CompactWhenFull,
     ];
 
     #[test]

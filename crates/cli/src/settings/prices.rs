@@ -6,6 +6,7 @@
 //! output = "10"
 //! cache_read = "0.25"      # where these are missing, the price of input
 //! cache_write = "3.125"
+//! window = 200_000         # the largest prompt and answer together, in tokens, where the book knows none or another
 //! date = "2026-11-20"      # when they were written down
 //! ```
 
@@ -21,7 +22,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 pub(super) const TABLE: &str = "prices";
 
 /// What can be said of a model.
-const KNOWN: [&str; 5] = ["input", "output", "cache_read", "cache_write", "date"];
+const KNOWN: [&str; 6] = ["input", "output", "cache_read", "cache_write", "window", "date"];
 
 /// The book with a person's own prices before those that are built in.
 pub(crate) fn book(env: Env<'_>) -> Book {
@@ -74,7 +75,7 @@ fn entry(model: &str, item: &Item) -> Result<Entry, (String, String)> {
     let table = item.as_table_like().ok_or(("it is no table".to_owned(), SHAPE.to_owned()))?;
     if let Some((other, _)) = table.iter().find(|(name, _)| !KNOWN.contains(name)) {
         return Err((
-            format!("`{other}` is nothing that has a price"),
+            format!("`{other}` is nothing that is known of a model"),
             format!("known here: {}", KNOWN.join(", ")),
         ));
     }
@@ -85,14 +86,24 @@ fn entry(model: &str, item: &Item) -> Result<Entry, (String, String)> {
     };
     let needed = |name: &str| rate(name)?.ok_or((format!("`{name}` is missing"), SHAPE.to_owned()));
     let date = written(table, "date");
-    Ok(Entry::of_user(
+    let entry = Entry::of_user(
         model.to_owned(),
         needed("input")?,
         needed("output")?,
         rate("cache_read")?,
         rate("cache_write")?,
         date.map_or_else(|| "your settings".to_owned(), |date| format!("your settings ({date})")),
-    ))
+    );
+    let window = written(table, "window").map(|text| window(&text)).transpose()?;
+    Ok(Entry { context: window, ..entry })
+}
+
+/// A number of tokens as a person writes it: `200000`, `200_000`, `"200,000"`.
+fn window(text: &str) -> Result<u64, (String, String)> {
+    let plain = text.trim().replace([',', '_'], "");
+    plain.parse().ok().filter(|tokens| *tokens > 0).ok_or_else(|| {
+        ("`window` is no number of tokens".to_owned(), "write it as window = 200_000".to_owned())
+    })
 }
 
 /// A value as it was written: a text, a number, a day.
@@ -128,6 +139,23 @@ mod tests {
         assert_eq!(opus.date, "your settings (2026-11-20)");
         let house = book.find("house-7b", Day::LAST).unwrap();
         assert_eq!((house.rates.output.get(), &*house.date), (4_000_000, "your settings"));
+        // What is not said of a window is as the book has it.
+        assert_eq!(book.window("claude-opus-4-8", Day::LAST), Some(1_000_000));
+        assert_eq!(book.window("house-7b", Day::LAST), None);
+    }
+
+    #[test]
+    fn a_window_is_a_number_of_tokens() {
+        let of = |text: &str| prices(&format!("[prices.x]\ninput = 1\noutput = 2\nwindow = {text}\n"));
+        for text in ["200_000", "\"200,000\"", "200000"] {
+            let own = of(text);
+            assert_eq!(Book::with(own.entries).window("x", Day::LAST), Some(200_000), "{text}");
+        }
+        for text in ["0", "-1", "\"200k\"", "1.5", "true"] {
+            let own = of(text);
+            assert!(own.entries.is_empty(), "{text}");
+            assert!(own.warnings[0].to_string().contains("`window` is no number of tokens"), "{text}");
+        }
     }
 
     #[test]
@@ -142,7 +170,7 @@ mod tests {
                 "`prices.a`: it is no table",
                 "`prices.b`: `input` is no price",
                 "`prices.c`: `output` is missing",
-                "`prices.d`: `inptu` is nothing that has a price",
+                "`prices.d`: `inptu` is nothing that is known of a model",
             ]
         );
         assert!(told[1].contains("deadweight.toml:3"), "{}", told[1]);

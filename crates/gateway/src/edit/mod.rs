@@ -34,6 +34,7 @@ pub use settings::Settings;
 use crate::clock::Clock;
 use crate::relay::{Asked, Edit, Editor, OnNote, Work};
 use bytes::Bytes;
+use deadweight_price::Book;
 use deadweight_store::{Ledger, Lineage};
 use desk::Desk;
 use places::Places;
@@ -62,6 +63,8 @@ pub struct Setup {
     pub journal: Option<PathBuf>,
     /// The ledger, for the conversations that are known from before.
     pub ledger: Option<PathBuf>,
+    /// What models cost, and how large their windows are: the book that is measured by.
+    pub book: Arc<Book>,
     /// Keeps what is cut.
     pub originals: Arc<dyn Originals>,
     /// What time it is; the same clock as the relay's.
@@ -97,6 +100,7 @@ impl Editing {
             desk,
             places: Mutex::new(Places::new(&remembered)),
             rests: Rests::default(),
+            book: setup.book,
             originals: setup.originals,
             parsers: Mutex::default(),
             clock: setup.clock,

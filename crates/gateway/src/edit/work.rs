@@ -10,13 +10,14 @@ use super::trail::Follow;
 use super::turn::Turn;
 use crate::clock::Clock;
 use crate::exchange::{Edited, LeverAction, Spliced};
-use crate::measure::decode;
+use crate::measure::{self, decode};
 use crate::provider::Provider;
 use crate::relay::{Asked, Edit, OnNote};
 use bytes::Bytes;
 use deadweight_cache::lineage::Relation;
 use deadweight_levers::plan::{Outcome, plan_read};
 use deadweight_levers::{Circumstances, Cold, Lever, Policy, asked_again, restore_tool};
+use deadweight_price::Book;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
@@ -40,6 +41,7 @@ pub(super) struct Inner {
     pub(super) desk: Arc<Desk>,
     pub(super) places: Mutex<Places>,
     pub(super) rests: Rests,
+    pub(super) book: Arc<Book>,
     pub(super) originals: Arc<dyn Originals>,
     pub(super) parsers: Mutex<Vec<Parser>>,
     pub(super) clock: Clock,
@@ -267,11 +269,14 @@ impl Inner {
                     let by_words = || own.originals.keeps().then(|| restore_tool(&anatomy)).flatten();
                     let restore = by_name.or_else(by_words);
                     let mut backed_off = known.backed_off.clone();
+                    let now_ms = request.asked.at_ms;
+                    let model = request.facts.model.as_deref();
+                    let prompt = request.facts.prefix.tokens().get();
                     let again = asked_again(&anatomy, &request.facts.prefix, &view);
                     backed_off
                         .extend(again.iter().filter(|(_, own)| own.is_too_much()).map(|(lever, _)| *lever));
                     let circumstances = Circumstances {
-                        model: request.facts.model.as_deref(),
+                        model,
                         passed_before: known.passed_before,
                         cold: known.cold,
                         likely_single: known.likely_single,
@@ -284,6 +289,8 @@ impl Inner {
                         resting: &known.resting,
                         backed_off: &backed_off,
                         appends_betas: appends_betas(&request.asked),
+                        window: model.and_then(|model| measure::window(&own.book, model, now_ms)),
+                        rates: model.and_then(|model| measure::rates(&own.book, model, now_ms, prompt)),
                         hour: known.hour,
                         ..Circumstances::default()
                     };
@@ -318,6 +325,7 @@ pub(super) fn record(outcome: &Outcome, holds_out: bool) -> Edited {
             reason => reason.map(deadweight_levers::StandDown::name),
         },
         saved_bytes: action.saved_bytes,
+        break_even: action.break_even,
     });
     Edited { splices: splices.collect(), actions: actions.collect() }
 }

@@ -147,6 +147,9 @@ pub struct LeverAction {
     pub stood_down: Option<&'static str>,
     /// Bytes it took out, less those it put in (WITNESSED).
     pub saved_bytes: i64,
+    /// Where it edits what was sent before, or does not because that would not pay soon enough: after how many requests,
+    /// this one included, it costs nothing (FORECAST).
+    pub break_even: Option<u64>,
 }
 
 impl LeverAction {

@@ -39,6 +39,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tunnel::Tunnel;
 use turns::{Placed, Turns};
 
+pub(crate) use money::rates;
 pub use names::NameMap;
 
 /// The window of a model, in tokens, where the book knows it.
@@ -374,6 +375,7 @@ fn actions(edited: &crate::exchange::Edited) -> impl Iterator<Item = store::Leve
         splices: edited.splices.iter().filter(|splice| splice.lever == action.lever).count() as u64,
         bytes: action.saved_bytes,
         tokens: tokens(action),
+        break_even: action.break_even,
     })
 }
 

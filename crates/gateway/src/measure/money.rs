@@ -1,6 +1,6 @@
 //! What an exchange costs, by the book. All of it is ESTIMATED, whatever the counters under it are.
 
-use deadweight_price::{Book, Day, Terms};
+use deadweight_price::{Book, Day, Rates, Terms};
 use deadweight_store::{CacheWatch, Cost, Exchange};
 use deadweight_wire::usage::Outcome;
 
@@ -40,5 +40,10 @@ pub(super) fn of_loss(book: &Book, exchange: &Exchange, watch: &CacheWatch) -> O
 
 /// The window of a model, in tokens, where it is known.
 pub(super) fn window(book: &Book, model: &str, at_ms: u64) -> Option<u64> {
-    book.find(model, Day::of_unix_ms(at_ms))?.context
+    book.window(model, Day::of_unix_ms(at_ms))
+}
+
+/// What the tokens of a prompt of so many cost, where that is known.
+pub(crate) fn rates(book: &Book, model: &str, at_ms: u64, prompt: u64) -> Option<Rates> {
+    book.find(model, Day::of_unix_ms(at_ms))?.rates_for(prompt).copied()
 }

@@ -409,6 +409,7 @@ fn levers(one: &Exchange) -> Markup {
                             @if action.edited { "edited: " (count(action.splices, "splice", "splices")) @if action.replayed > 0 { " (" (thousands(action.replayed)) " as before)" } ", ≈ " (large(action.tokens.unsigned_abs())) " tok " @if action.tokens < 0 { "more" } @else { "less" } }
                             @else if action.fired() { "the body passed as it is" }
                             @else { "stood down: " (short(&action.reason.replace('_', " "))) }
+                            @if let Some(requests) = action.break_even { ", " (words::break_even(action.edited, requests)) }
                         }
                     }
                 }

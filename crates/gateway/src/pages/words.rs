@@ -4,7 +4,7 @@ use super::model::DeadWeight;
 use crate::advice::{LeftOut, leave_out};
 use deadweight_present::number::{count, thousands};
 use deadweight_present::quote;
-pub(crate) use deadweight_present::words::{class, standing};
+pub(crate) use deadweight_present::words::{break_even, class, standing};
 use deadweight_store::{Exchange, Origin};
 
 /// What can be done about turns of a class; nothing where that is as it should be.

@@ -7,6 +7,7 @@ use deadweight_gateway::local::{Local, Running};
 use deadweight_gateway::relay::{Config, Note, Target};
 use deadweight_levers::Lever;
 use deadweight_levers::plan::Original;
+use deadweight_price::Book;
 use deadweight_store::Exchange;
 use deadweight_testkit::strict::{self, Account, StrictProvider};
 use deadweight_testkit::upstream::{Answer, Recorded, Turn};
@@ -53,6 +54,8 @@ pub(crate) struct Machine {
     pub(crate) records: Arc<Mutex<Vec<Exchange>>>,
     pub(crate) notes: Arc<Mutex<Vec<Note>>>,
     pub(crate) kept: Arc<Kept>,
+    /// What models cost.
+    book: Book,
     gateways: Vec<Option<Running>>,
     says: Arc<Mutex<VecDeque<Answer>>>,
     now: Arc<AtomicU64>,
@@ -68,6 +71,11 @@ pub(crate) struct Reply {
 impl Machine {
     /// One with so many gateways.
     pub(crate) fn new(settings: Settings, gateways: usize) -> Self {
+        Self::priced(settings, gateways, Book::new())
+    }
+
+    /// One whose gateways go by these prices.
+    pub(crate) fn priced(settings: Settings, gateways: usize, book: Book) -> Self {
         let says: Arc<Mutex<VecDeque<Answer>>> = Arc::default();
         let script = {
             let says = Arc::clone(&says);
@@ -80,6 +88,7 @@ impl Machine {
             records: Arc::default(),
             notes: Arc::default(),
             kept: Arc::default(),
+            book,
             gateways: (0..gateways).map(|_| None).collect(),
             says,
             now: Arc::new(AtomicU64::new(BEGIN)),
@@ -98,6 +107,7 @@ impl Machine {
         let folder = self.folder.path().to_owned();
         let mut local = Local::new(config, self.settings.clone(), Some(folder), clock);
         local.originals = Arc::clone(&self.kept) as Arc<dyn Originals>;
+        local.book = self.book.clone();
         let (records, notes) = (Arc::clone(&self.records), Arc::clone(&self.notes));
         local.observers.push(Box::new(move |exchange| records.lock().unwrap().push(exchange.clone())));
         local.on_note = Arc::new(move |note| notes.lock().unwrap().push(note));
@@ -179,6 +189,23 @@ impl Machine {
         let status = text.split(' ').nth(1).unwrap().parse().unwrap();
         let begin = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
         Reply { status, body: answer[begin..].to_vec() }
+    }
+
+    /// A page, when the ledger has what it is about.
+    pub(crate) fn page(&self, path: &str, has: &str) -> String {
+        let address = self.gateway(0).addresses[0];
+        for _ in 0..2_000 {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            if answer.contains(has) {
+                return answer;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("{path} never says {has}");
     }
 
     /// Sends a turn of a session, and gives what the provider made of it.

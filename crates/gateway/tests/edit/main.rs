@@ -9,3 +9,4 @@ mod provided;
 mod refusals;
 mod sessions;
 mod settings;
+mod window;

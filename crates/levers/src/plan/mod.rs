@@ -312,7 +312,10 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
             };
             if lever == Lever::CompactHistory {
                 match compact::ask(&ground) {
-                    Err(reason) => tally.answer(lever, Err(reason)),
+                    Err(not) => {
+                        tally.answer(lever, Err(not.why));
+                        tally.breaks_even(lever, not.break_even);
+                    }
                     Ok(view) => {
                         tally.answer(lever, Ok(view.gone.len() as u32));
                         tally.breaks_even(lever, view.break_even);

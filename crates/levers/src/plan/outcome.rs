@@ -45,8 +45,8 @@ pub struct Action {
     pub stood_down: Option<StandDown>,
     /// Bytes it took out of the body, less those it put in (WITNESSED).
     pub saved_bytes: i64,
-    /// Where it decided to edit what was sent before: after how many requests, this one included, that costs nothing
-    /// (FORECAST).
+    /// Where it decided to edit what was sent before, or did not because that would not pay soon enough: after how many
+    /// requests, this one included, it costs nothing (FORECAST).
     pub break_even: Option<u64>,
 }
 
@@ -108,7 +108,8 @@ impl Outcome {
             let own = splices.iter().filter(|splice| splice.lever == lever);
             let saved = own.map(|splice| splice.at.len() as i64 - splice.length as i64).sum();
             let replayed = tally.replays.get(&lever).copied().unwrap_or(0);
-            let break_even = tally.break_even.get(&lever).copied().filter(|_| decided > 0);
+            let tells = decided > 0 || stood_down == Some(StandDown::NotWorthIt);
+            let break_even = tally.break_even.get(&lever).copied().filter(|_| tells);
             Action {
                 lever,
                 version: lever.version(),

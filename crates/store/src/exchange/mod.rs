@@ -214,4 +214,7 @@ pub struct LeverAction {
     pub bytes: i64,
     /// The same in tokens, ESTIMATED by the estimator of the footprint.
     pub tokens: i64,
+    /// Where it edits what was sent before, or does not because that would not pay soon enough: after how many requests,
+    /// this one included, it costs nothing, FORECAST. `None` where it never does, and for everything else.
+    pub break_even: Option<u64>,
 }

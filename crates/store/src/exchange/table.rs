@@ -145,14 +145,16 @@ pub(crate) async fn write(
         let action = |one: &LeverAction| {
             let (lever, reason) = (bounded(&one.lever).to_owned(), bounded(&one.reason).to_owned());
             let done = (stored(one.decided), stored(one.replayed));
-            (lever, u8::from(one.edited), reason, stored(one.splices), one.bytes, one.tokens, done.0, done.1)
+            let size = (stored(one.splices), one.bytes, one.tokens);
+            let pays = one.break_even.map(stored);
+            (lever, u8::from(one.edited), reason, size.0, size.1, size.2, done.0, done.1, pays)
         };
         let actions: Vec<_> = one.levers.iter().map(action).collect();
         sqlx::query(
             "INSERT INTO lever_action \
-             (exchange, place, lever, edited, reason, splices, bytes, tokens, decided, replayed) \
+             (exchange, place, lever, edited, reason, splices, bytes, tokens, decided, replayed, break_even) \
              SELECT ?1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
-             value ->> 6, value ->> 7 FROM json_each(?2)",
+             value ->> 6, value ->> 7, value ->> 8 FROM json_each(?2)",
         )
         .bind(number)
         .bind(serde_json::to_string(&actions).unwrap_or_default())
@@ -405,9 +407,9 @@ pub(crate) async fn details(
     let rows = sqlx::query(
         "WITH meant AS (SELECT value AS exchange FROM json_each(?)) \
          SELECT exchange, NULL AS place, name, count, NULL AS edited, NULL AS reason, NULL AS splices, NULL AS bytes, \
-         NULL AS tokens, NULL AS decided, NULL AS replayed FROM meant CROSS JOIN exchange_call USING (exchange) \
+         NULL AS tokens, NULL AS decided, NULL AS replayed, NULL AS break_even FROM meant CROSS JOIN exchange_call USING (exchange) \
          UNION ALL \
-         SELECT exchange, place, lever, NULL, edited, reason, splices, bytes, tokens, decided, replayed \
+         SELECT exchange, place, lever, NULL, edited, reason, splices, bytes, tokens, decided, replayed, break_even \
          FROM meant CROSS JOIN lever_action USING (exchange) ORDER BY exchange, place, count DESC, name",
     )
     .bind(numbers)
@@ -429,6 +431,7 @@ pub(crate) async fn details(
                 splices: row.try_get::<i64, _>("splices").map(crate::call::read)?,
                 bytes: row.try_get("bytes")?,
                 tokens: row.try_get("tokens")?,
+                break_even: row.try_get::<Option<i64>, _>("break_even")?.map(crate::call::read),
             }),
         }
     }

@@ -93,7 +93,8 @@ async fn serve(
     let own = Arc::new(Answers::new(Arc::clone(&watching)));
     let pages = Arc::clone(&own);
     let on_note: OnNote = Arc::new(move |note| of_gateway.note(note));
-    let editing = levers::start(&settings.levers, &settings.ledger, Arc::clone(&on_note)).await;
+    let book = Arc::clone(&watching.book);
+    let editing = levers::start(&settings.levers, &settings.ledger, book, Arc::clone(&on_note)).await;
     let editor: Option<Arc<dyn Editor>> = Some(Arc::new(editing.clone()));
     let parts = Parts { sink, own: Some(own), editor, clock: None, on_note, tls: None };
     let config = settings.config.clone();

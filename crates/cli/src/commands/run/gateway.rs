@@ -90,8 +90,12 @@ pub(super) fn start(
             note(&told, said.text);
         }
     });
-    let editing =
-        runtime.block_on(crate::commands::levers::start(levers, &ledger.place, Arc::clone(&on_note)));
+    let editing = runtime.block_on(crate::commands::levers::start(
+        levers,
+        &ledger.place,
+        Arc::clone(&watching.book),
+        Arc::clone(&on_note),
+    ));
     let answers = Arc::new(Answers::new(Arc::clone(&watching)));
     let none = [Vec::new()];
     let doors = if doors.all().is_empty() { &none[..] } else { doors.all() };

@@ -23,6 +23,7 @@ use crate::leaf::{At, Leaf};
 use crate::lever::{Lever, StandDown};
 use crate::plan::{Ground, Original};
 use crate::text::restore_id;
+use crate::worth::Not;
 use deadweight_profiles::work::SUMMARY_REQUESTS;
 use deadweight_wire::anatomy::{BlockKind, Role};
 use rounds::Round;
@@ -41,27 +42,27 @@ pub(crate) struct View {
     pub(crate) break_even: Option<u64>,
 }
 
-pub(crate) fn ask(ground: &Ground<'_, '_, '_>) -> Result<View, StandDown> {
+pub(crate) fn ask(ground: &Ground<'_, '_, '_>) -> Result<View, Not> {
     let circumstances = ground.circumstances;
     if circumstances.backed_off.contains(&Lever::CompactHistory) {
-        return Err(StandDown::ReRead);
+        return Err(StandDown::ReRead.into());
     }
     let cold = ground.stage.cold;
     if !cold {
         is_full(ground)?;
     }
     if is_summarised(ground) {
-        return Err(StandDown::Summarised);
+        return Err(StandDown::Summarised.into());
     }
     if ground.stage.bound_thinking.is_some() {
-        return Err(StandDown::ThinkingBound);
+        return Err(StandDown::ThinkingBound.into());
     }
     let tool = ground.way_back()?;
     let limits = &ground.policy.thresholds;
     let messages = ground.anatomy.messages.len();
     let history = messages.checked_sub(2).and_then(|last| ground.prefix.messages.get(last));
     if cold && history.is_none_or(|history| history.tokens.get() <= limits.history) {
-        return Err(StandDown::UnderThreshold);
+        return Err(StandDown::UnderThreshold.into());
     }
     let rounds = rounds::read(ground.anatomy);
     let sizes: Vec<u64> = rounds.iter().map(|round| size(ground, round)).collect();
@@ -72,10 +73,10 @@ pub(crate) fn ask(ground: &Ground<'_, '_, '_>) -> Result<View, StandDown> {
         left_out.iter().flat_map(|round| round.messages.clone()).map(|at| at as u32).collect();
     let saved: u64 = sizes.iter().zip(0..).filter(|(_, at)| !kept.contains(at)).map(|(size, _)| size).sum();
     if gone.is_empty() || saved < limits.history / 8 {
-        return Err(StandDown::NothingFound);
+        return Err(StandDown::NothingFound.into());
     }
     if gone == *ground.gone {
-        return Err(StandDown::NothingNew);
+        return Err(StandDown::NothingNew.into());
     }
     let leaf = place(ground, &rounds).ok_or(StandDown::NothingFound)?;
     let original = note::LeftOut::of(ground.anatomy, &left_out);
@@ -127,7 +128,7 @@ fn is_full(ground: &Ground<'_, '_, '_>) -> Result<(), StandDown> {
 }
 
 /// After how many requests it has paid, where it does so soon enough.
-fn pays(ground: &Ground<'_, '_, '_>, gone: &BTreeSet<u32>, saved: u64) -> Result<Option<u64>, StandDown> {
+fn pays(ground: &Ground<'_, '_, '_>, gone: &BTreeSet<u32>, saved: u64) -> Result<Option<u64>, Not> {
     // The note stands behind the first message: from there on everything is written anew, save what was gone before.
     let stays = |at: &usize| {
         let at = *at as u32;
