@@ -37,6 +37,8 @@ pub enum Timing {
     Conversation,
     /// At every request anew: it changes nothing that the provider compares.
     EveryRequest,
+    /// When the provider has refused a request.
+    Refusal,
 }
 
 impl Timing {
@@ -48,6 +50,7 @@ impl Timing {
             Self::ColdStart => "cold-start",
             Self::Conversation => "conversation",
             Self::EveryRequest => "every-request",
+            Self::Refusal => "refusal",
         }
     }
 }
@@ -65,6 +68,8 @@ pub enum Lever {
     SteadyPrefix,
     /// The provider is asked to clear old results itself.
     ServerEdit,
+    /// A conversation whose thinking the provider refused goes on without that thinking.
+    RecoverBound,
     /// What stands earlier in the same request becomes a pointer to it; a long run of equal lines becomes one line.
     Dedup,
     /// Large results that have scrolled past are cut to head and tail; reads of a file that changed since go first.
@@ -78,12 +83,13 @@ pub enum Lever {
 impl Lever {
     /// Every lever, in the order in which the planner asks them. A later one never touches what an earlier one put in
     /// place or points to.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Passthrough,
         Self::PruneTools,
         Self::DeferTools,
         Self::SteadyPrefix,
         Self::ServerEdit,
+        Self::RecoverBound,
         Self::Dedup,
         Self::ElideResults,
         Self::CompactHistory,
@@ -99,6 +105,7 @@ impl Lever {
             Self::DeferTools => "defer-tools",
             Self::SteadyPrefix => "steady-prefix",
             Self::ServerEdit => "server-edit",
+            Self::RecoverBound => "recover-bound",
             Self::Dedup => "dedup",
             Self::ElideResults => "elide-results",
             Self::CompactHistory => "compact-history",
@@ -130,6 +137,7 @@ impl Lever {
             Self::CompactHistory => 6,
             Self::DeferTools => 7,
             Self::ServerEdit => 8,
+            Self::RecoverBound => 9,
         }
     }
 
@@ -142,7 +150,7 @@ impl Lever {
     pub const fn class(self) -> Class {
         match self {
             Self::ElideResults | Self::CompactHistory => Class::Bounded,
-            Self::DeferTools | Self::ServerEdit => Class::OptIn,
+            Self::DeferTools | Self::ServerEdit | Self::RecoverBound => Class::OptIn,
             _ => Class::Lossless,
         }
     }
@@ -155,6 +163,7 @@ impl Lever {
             Self::PruneTools | Self::DeferTools | Self::SteadyPrefix | Self::ServerEdit => {
                 Timing::Conversation
             }
+            Self::RecoverBound => Timing::Refusal,
             Self::Dedup => Timing::FirstSend,
             Self::ElideResults | Self::CompactHistory => Timing::ColdStart,
         }
@@ -179,6 +188,7 @@ impl Lever {
             Self::SteadyPrefix => "cache writes of tools, system and history",
             Self::Dedup => "history and tail",
             Self::ElideResults | Self::CompactHistory | Self::ServerEdit => "history",
+            Self::RecoverBound => "refusals of bound thinking",
             Self::PlaceBreakpoints => "cache reads of floor and history",
         }
     }
@@ -199,6 +209,11 @@ impl Lever {
             Self::ServerEdit => {
                 "The provider clears old tool results itself when a conversation gets long. What it clears cannot be had \
                  back, and each time it does so a part of the prompt is written to the cache anew."
+            }
+            Self::RecoverBound => {
+                "Where the provider refuses a conversation because its thinking is bound to another one (so it may be when the \
+                 decision journal was lost), that refusal goes to your agent, and from the next request on the provider is asked \
+                 to drop such thinking for the rest of the conversation. The model then no longer has what it had thought."
             }
             Self::SteadyPrefix => {
                 "When an agent lists the same tools in another order, they are sent in the order in which the provider has \
@@ -289,6 +304,25 @@ impl Lever {
                 S::UnknownModel,
                 S::NoTools,
                 S::Joined,
+                S::NothingNew,
+            ],
+            Self::RecoverBound => &[
+                S::Off,
+                S::Signed,
+                S::Partial,
+                S::TooLarge,
+                S::NotJson,
+                S::OddShape,
+                S::Unproven,
+                S::JournalUnavailable,
+                S::Subscription,
+                S::Resting,
+                S::UnsupportedDialect,
+                S::NoBetas,
+                S::FreeThinking,
+                S::NothingRefused,
+                S::NotAdaptive,
+                S::ClientBinds,
                 S::NothingNew,
             ],
             Self::SteadyPrefix => &[
@@ -472,6 +506,14 @@ reasons! {
     ServerEdits = "server_edits";
     /// The header in which it would have to be announced cannot be written.
     NoBetas = "no_betas";
+    /// The model does not check thinking against what stands before it.
+    FreeThinking = "free_thinking";
+    /// The provider has refused no thinking of this conversation.
+    NothingRefused = "nothing_refused";
+    /// The request turns thinking off or sets it by hand, and nobody has written down how old thinking is dropped then.
+    NotAdaptive = "not_adaptive";
+    /// The client says itself what becomes of thinking that is bound to something else.
+    ClientBinds = "client_binds";
     /// The client keeps tools out of the prompt itself.
     ClientDefers = "client_defers";
     /// Nothing is known of which tools are used.

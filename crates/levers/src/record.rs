@@ -5,6 +5,7 @@
 //! | [`Sent`] | chain hash of the client's messages up to and with one | that message was sent, with these texts put in it; without any it was sent as it came |
 //! | [`Bound`](Record::Bound) | the same | it was sent to a model that binds thinking, or may |
 //! | [`Turned`] | chain hash of all messages of the request at a cold start | what was put into messages that were sent before, and which of them are left out; holds for whatever continues that request |
+//! | [`Unbound`](Record::Unbound) | chain hash of the client's messages up to and with one | the provider refused the thinking in that message; whatever continues it asks to have such thinking dropped |
 //! | [`Head`] | the hash of its own bytes; the last message of a request names it | which tools are left out or wait, in which order they are cached, what the provider is asked to edit |
 //!
 //! A text that was put in place is kept as the JSON string that went over the wire, so that it is the same for ever,
@@ -117,6 +118,8 @@ pub enum Record {
     Bound(Digest),
     /// Something was put into messages at a cold start.
     Turned(Turned),
+    /// The provider refused the thinking in a message (by its chain hash), and is asked to drop such thinking from then on.
+    Unbound(Digest),
     /// What stands before the messages.
     Head(Head),
 }
@@ -142,6 +145,7 @@ const SENT: u8 = 1;
 const BOUND: u8 = 2;
 const TURNED: u8 = 3;
 const HEAD: u8 = 4;
+const UNBOUND: u8 = 5;
 
 impl Record {
     /// What it is kept under.
@@ -151,6 +155,7 @@ impl Record {
             Self::Sent(own) => (SENT, *own.chain.as_bytes()),
             Self::Bound(chain) => (BOUND, *chain.as_bytes()),
             Self::Turned(own) => (TURNED, *own.chain.as_bytes()),
+            Self::Unbound(chain) => (UNBOUND, *chain.as_bytes()),
             Self::Head(own) => (HEAD, *own.key().as_bytes()),
         }
     }
@@ -173,10 +178,22 @@ impl Record {
         (TURNED, *chain.as_bytes())
     }
 
+    /// The key of [`Unbound`](Self::Unbound).
+    #[must_use]
+    pub const fn unbound(chain: &Digest) -> Key {
+        (UNBOUND, *chain.as_bytes())
+    }
+
     /// The key of [`Head`].
     #[must_use]
     pub const fn head(key: &Digest) -> Key {
         (HEAD, *key.as_bytes())
+    }
+
+    /// The keys of all that can be known of the message at a chain hash.
+    #[must_use]
+    pub const fn of_message(chain: &Digest) -> [Key; 4] {
+        [Self::sent(chain), Self::bound(chain), Self::turned(chain), Self::unbound(chain)]
     }
 
     /// Its bytes.
@@ -196,6 +213,10 @@ impl Record {
             }
             Self::Bound(chain) => {
                 out.0.push(BOUND);
+                out.digest(chain);
+            }
+            Self::Unbound(chain) => {
+                out.0.push(UNBOUND);
                 out.digest(chain);
             }
             Self::Turned(own) => {
@@ -361,6 +382,7 @@ impl Reader<'_> {
                 Record::Sent(Sent { chain, bound, head, puts: self.list(Self::put)? })
             }
             BOUND => Record::Bound(self.digest()?),
+            UNBOUND => Record::Unbound(self.digest()?),
             TURNED => Record::Turned(Turned {
                 chain: self.digest()?,
                 puts: self.list(|reader| Some((reader.digest()?, reader.put()?)))?,
@@ -369,26 +391,28 @@ impl Reader<'_> {
                     true => Some(self.list(Self::digest)?),
                 },
             }),
-            HEAD => Record::Head(Head {
-                rule: match self.flag()? {
-                    false => None,
-                    true => Some(ToolRule { deny: self.list(Self::text)?, allow: self.list(Self::text)? }),
-                },
-                kept: self.list(Self::text)?.into_iter().collect(),
-                hot: match self.flag()? {
-                    false => None,
-                    true => Some(self.list(Self::text)?.into_iter().collect()),
-                },
-                edits: match self.flag()? {
-                    false => None,
-                    true => Some(self.text()?),
-                },
-                order: self.list(Self::digest)?,
-                reordered: self.flag()?,
-                system: self.digest()?,
-            }),
+            HEAD => Record::Head(self.head()?),
             _ => return None,
         })
+    }
+
+    fn head(&mut self) -> Option<Head> {
+        let rule = match self.flag()? {
+            false => None,
+            true => Some(ToolRule { deny: self.list(Self::text)?, allow: self.list(Self::text)? }),
+        };
+        let kept = self.list(Self::text)?.into_iter().collect();
+        let hot = match self.flag()? {
+            false => None,
+            true => Some(self.list(Self::text)?.into_iter().collect()),
+        };
+        let edits = match self.flag()? {
+            false => None,
+            true => Some(self.text()?),
+        };
+        let order = self.list(Self::digest)?;
+        let (reordered, system) = (self.flag()?, self.digest()?);
+        Some(Head { rule, kept, hot, edits, order, reordered, system })
     }
 }
 
@@ -429,6 +453,7 @@ mod tests {
             }),
             Record::Sent(Sent { chain: digest(1), bound: false, head: None, puts: Vec::new() }),
             Record::Bound(digest(2)),
+            Record::Unbound(digest(2)),
             Record::Turned(Turned {
                 chain: digest(3),
                 puts: vec![(digest(4), put.clone())],

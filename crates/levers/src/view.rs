@@ -16,6 +16,9 @@ pub trait Decisions {
     /// What was decided at the cold start at which a request ended with the message at this chain hash.
     fn turned(&self, chain: &Digest) -> Option<Arc<Turned>>;
 
+    /// Whether the provider refused the thinking in the message at this chain hash, and is asked to drop such thinking.
+    fn unbound(&self, chain: &Digest) -> bool;
+
     /// The head of this key.
     fn head(&self, key: &Digest) -> Option<Arc<Head>>;
 }
@@ -26,6 +29,7 @@ pub struct Memory {
     sent: HashMap<Key, Arc<Sent>>,
     bound: HashMap<Key, ()>,
     turned: HashMap<Key, Arc<Turned>>,
+    unbound: HashMap<Key, ()>,
     head: HashMap<Key, Arc<Head>>,
 }
 
@@ -45,7 +49,7 @@ impl Memory {
     /// How many records it holds.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.sent.len() + self.bound.len() + self.turned.len() + self.head.len()
+        self.sent.len() + self.bound.len() + self.turned.len() + self.unbound.len() + self.head.len()
     }
 
     /// Takes a record in. Of two of one key the first stays.
@@ -57,6 +61,9 @@ impl Memory {
             }
             Record::Bound(_) => {
                 self.bound.insert(key, ());
+            }
+            Record::Unbound(_) => {
+                self.unbound.insert(key, ());
             }
             Record::Turned(own) => {
                 self.turned.entry(key).or_insert_with(|| Arc::new(own));
@@ -73,9 +80,10 @@ impl Memory {
         let sent = self.sent.values().map(|own| Record::Sent(Sent::clone(own)));
         let bound = self.bound.keys().map(|(_, chain)| Record::Bound(Digest::from_bytes(*chain)));
         let turned = self.turned.values().map(|own| Record::Turned(Turned::clone(own)));
+        let unbound = self.unbound.keys().map(|(_, chain)| Record::Unbound(Digest::from_bytes(*chain)));
         let head = self.head.values().map(|own| Record::Head(Head::clone(own)));
-        let mut all: Vec<_> =
-            sent.chain(bound).chain(turned).chain(head).map(|record| record.encode()).collect();
+        let all = sent.chain(bound).chain(turned).chain(unbound).chain(head);
+        let mut all: Vec<_> = all.map(|record| record.encode()).collect();
         all.sort_unstable();
         all
     }
@@ -104,6 +112,10 @@ impl Decisions for Memory {
 
     fn turned(&self, chain: &Digest) -> Option<Arc<Turned>> {
         self.turned.get(&Record::turned(chain)).cloned()
+    }
+
+    fn unbound(&self, chain: &Digest) -> bool {
+        self.unbound.contains_key(&Record::unbound(chain))
     }
 
     fn head(&self, key: &Digest) -> Option<Arc<Head>> {

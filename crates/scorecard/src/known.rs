@@ -35,6 +35,7 @@ pub const KNOWN: &[Known] = &[
         "server-edit",
         "what it clears can be had back, or whole sessions show that it pays for its cache writes",
     ),
+    off("recover-bound", "whole sessions show that what a model thought and no longer has is not missed"),
     on("dedup"),
     on("elide-results"),
     on("compact-history"),

@@ -338,9 +338,7 @@ impl Desk {
         let keys: Vec<Key> = match mark {
             true => {
                 let chains = prefix.messages.iter().map(|link| link.chain);
-                let own = chains
-                    .flat_map(|chain| [Record::sent(&chain), Record::bound(&chain), Record::turned(&chain)]);
-                own.collect()
+                chains.flat_map(|chain| Record::of_message(&chain)).collect()
             }
             false => Vec::new(),
         };

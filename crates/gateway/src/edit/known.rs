@@ -19,12 +19,13 @@ pub(super) struct Records {
     sent: HashMap<Digest, Arc<Sent>>,
     bound: HashSet<Digest>,
     turned: HashMap<Digest, Arc<Turned>>,
+    unbound: HashSet<Digest>,
     head: HashMap<Digest, Arc<Head>>,
 }
 
 impl Records {
     fn len(&self) -> usize {
-        self.sent.len() + self.bound.len() + self.turned.len() + self.head.len()
+        self.sent.len() + self.bound.len() + self.turned.len() + self.unbound.len() + self.head.len()
     }
 
     /// The keys of the heads.
@@ -41,6 +42,7 @@ impl Records {
         match record {
             Record::Sent(own) => drop(self.sent.entry(own.chain).or_insert_with(|| Arc::new(own))),
             Record::Bound(chain) => drop(self.bound.insert(chain)),
+            Record::Unbound(chain) => drop(self.unbound.insert(chain)),
             Record::Turned(own) => drop(self.turned.entry(own.chain).or_insert_with(|| Arc::new(own))),
             Record::Head(own) => drop(self.head.entry(own.key()).or_insert_with(|| Arc::new(own))),
         }
@@ -50,7 +52,7 @@ impl Records {
         match record {
             Record::Sent(own) => self.sent.get(&own.chain).is_some_and(|known| **known != *own),
             Record::Turned(own) => self.turned.get(&own.chain).is_some_and(|known| **known != *own),
-            Record::Bound(_) | Record::Head(_) => false,
+            Record::Bound(_) | Record::Unbound(_) | Record::Head(_) => false,
         }
     }
 
@@ -58,6 +60,7 @@ impl Records {
         match record {
             Record::Sent(own) => drop(self.sent.remove(&own.chain)),
             Record::Bound(chain) => drop(self.bound.remove(chain)),
+            Record::Unbound(chain) => drop(self.unbound.remove(chain)),
             Record::Turned(own) => drop(self.turned.remove(&own.chain)),
             Record::Head(_) => {}
         }
@@ -75,6 +78,10 @@ impl Decisions for Records {
 
     fn turned(&self, chain: &Digest) -> Option<Arc<Turned>> {
         self.turned.get(chain).cloned()
+    }
+
+    fn unbound(&self, chain: &Digest) -> bool {
+        self.unbound.contains(chain)
     }
 
     fn head(&self, key: &Digest) -> Option<Arc<Head>> {
@@ -116,7 +123,7 @@ impl Known {
     /// The keys of what has to be read for a request.
     pub(super) fn missing(&self, prefix: &Prefix) -> Vec<Key> {
         let new = prefix.messages.iter().map(|link| link.chain).filter(|chain| !self.looked.contains(chain));
-        new.flat_map(|chain| [Record::sent(&chain), Record::bound(&chain), Record::turned(&chain)]).collect()
+        new.flat_map(|chain| Record::of_message(&chain)).collect()
     }
 
     /// The keys of the heads that a request needs and that are not known.
@@ -181,6 +188,9 @@ impl Known {
             }
             if self.records.bound.contains(&chain) {
                 view.bound.insert(chain);
+            }
+            if self.records.unbound.contains(&chain) {
+                view.unbound.insert(chain);
             }
             if let Some(own) = self.records.turned.get(&chain) {
                 view.turned.insert(chain, Arc::clone(own));

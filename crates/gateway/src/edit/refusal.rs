@@ -1,13 +1,20 @@
 //! What a provider says when it does not take a request. Of its words only what is in a closed list is kept: they may
 //! quote the prompt.
 
+use crate::measure::decode::decode;
 use deadweight_wire::Dialect;
 use deadweight_wire::json::Parser;
 use deadweight_wire::usage::{End, of_body};
 
+/// The rule of thinking that is bound to another conversation.
+const BOUND: &str = "thinking_bound";
+
+/// So much of a refusal is read, in bytes.
+const MOST: usize = 1 << 20;
+
 /// Words by which a rule is known, and the rule. Providers' error texts, seen in November 2026.
 const RULES: [(&str, &str); 14] = [
-    ("bound to a different conversation", "thinking_bound"),
+    ("bound to a different conversation", BOUND),
     ("in the latest assistant message cannot be modified", "thinking_changed"),
     ("signature", "thinking_signature"),
     ("without `tool_result` blocks immediately after", "tool_pairing"),
@@ -33,8 +40,13 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Reads the body of a refusal.
-    pub(super) fn read(body: Option<&[u8]>, dialect: Dialect) -> Self {
+    /// Reads the body of a refusal, also a compressed one.
+    pub(super) fn read(body: Option<&[u8]>, encoding: Option<&str>, dialect: Dialect) -> Self {
+        let decoded = encoding.zip(body).and_then(|(encoding, body)| decode(encoding, body, MOST));
+        let body = match &decoded {
+            Some(decoded) => Some(&*decoded.bytes),
+            None => body,
+        };
         let text = body.map(String::from_utf8_lossy).unwrap_or_default();
         let lower = text.to_lowercase();
         let known = RULES.iter().find(|(words, _)| lower.contains(words)).map(|(_, rule)| (*rule).to_owned());
@@ -46,7 +58,17 @@ impl Refusal {
         Self { rule: known.or_else(kind).unwrap_or_else(|| "unknown".to_owned()), place: place(body) }
     }
 
-    /// Whether thinking is said to belong to another conversation.
+    /// Whether thinking is said to be bound to another conversation.
+    pub(super) fn is_of_binding(&self) -> bool {
+        self.rule == BOUND
+    }
+
+    /// The message that it names, by its index in what was sent.
+    pub(super) fn message(&self) -> Option<usize> {
+        self.place.as_deref()?.strip_prefix("messages.")?.split('.').next()?.parse().ok()
+    }
+
+    /// Whether thinking is said not to be what it was.
     pub(super) fn is_of_thinking(&self) -> bool {
         self.rule.starts_with("thinking_")
     }
@@ -73,7 +95,7 @@ mod tests {
     fn read(message: &str) -> Refusal {
         let body =
             format!(r#"{{"type":"error","error":{{"type":"invalid_request_error","message":"{message}"}}}}"#);
-        Refusal::read(Some(body.as_bytes()), Dialect::AnthropicMessages)
+        Refusal::read(Some(body.as_bytes()), None, Dialect::AnthropicMessages)
     }
 
     #[test]
@@ -85,11 +107,12 @@ mod tests {
             (bound.rule.as_str(), bound.place.as_deref()),
             ("thinking_bound", Some("messages.1.content.0"))
         );
-        assert!(bound.is_of_thinking());
+        assert!(bound.is_of_thinking() && bound.is_of_binding());
+        assert_eq!(bound.message(), Some(1));
         let other = read("the prompt said: my secret");
         assert_eq!((other.rule.as_str(), other.place), ("invalid_request_error", None));
-        let none = Refusal::read(Some(b"<html>"), Dialect::OpenaiChat);
+        let none = Refusal::read(Some(b"<html>"), None, Dialect::OpenaiChat);
         assert_eq!((none.rule.as_str(), none.place), ("unknown", None));
-        assert_eq!(Refusal::read(None, Dialect::OpenaiChat).rule, "unknown");
+        assert_eq!(Refusal::read(None, Some("gzip"), Dialect::OpenaiChat).rule, "unknown");
     }
 }

@@ -1,5 +1,6 @@
 //! What becomes of a request that was looked at.
 
+use super::desk::Committed;
 use super::refusal::Refusal;
 use super::settings::faithful;
 use super::work::{Inner, Known, Request, record};
@@ -27,6 +28,8 @@ pub(super) struct Follow {
     replayed: Vec<Lever>,
     /// What was written down for it.
     committed: Vec<Record>,
+    /// What was planned, without the body and what was written down.
+    planned: Outcome,
     record: Edited,
     /// Whether another body than the one that came was sent.
     changed: bool,
@@ -41,10 +44,11 @@ impl Follow {
         request: Arc<Request>,
         placement: Placement,
         account: [u8; 32],
-        outcome: Outcome,
+        mut outcome: Outcome,
         committed: bool,
         known: Known,
     ) -> Self {
+        let records = std::mem::take(&mut outcome.records);
         let levers = |of: fn(&deadweight_levers::plan::Action) -> u32| {
             let own = outcome.actions.iter().filter(|action| action.lever != Lever::Passthrough);
             own.filter(|action| of(action) > 0).map(|action| action.lever).collect()
@@ -53,8 +57,9 @@ impl Follow {
             decided: levers(|action| action.decided),
             replayed: levers(|action| action.replayed),
             record: record(&outcome, known.holds_out),
-            changed: outcome.body.is_some(),
-            committed: if committed { outcome.records } else { Vec::new() },
+            changed: outcome.body.take().is_some(),
+            committed: if committed { records } else { Vec::new() },
+            planned: outcome,
             inner,
             request,
             placement,
@@ -88,7 +93,10 @@ impl Follow {
         }
         let suspects = match (self.decided.is_empty(), refusal.is_of_thinking()) {
             (false, _) => self.decided.clone(),
-            (true, true) => self.replayed.clone(),
+            // Who only has thinking dropped has changed none.
+            (true, true) => {
+                self.replayed.iter().copied().filter(|lever| *lever != Lever::RecoverBound).collect()
+            }
             (true, false) => Vec::new(),
         };
         self.rest(&suspects, &refusal, now_ms).await;
@@ -109,6 +117,33 @@ impl Follow {
             return false;
         };
         plain.body.is_none() && desk.replace(&self.committed, &plain.records, now_ms).await
+    }
+
+    /// The provider refused thinking because of what stands before it, and that may be our doing. Where the user asked for
+    /// it, what continues the conversation goes on without that thinking.
+    async fn unbind(&self, refusal: &Refusal) {
+        if !refusal.is_of_binding() || !self.planned.may_be_ours {
+            return;
+        }
+        let recovery = self.planned.recovery(&self.request.facts.prefix, refusal.message());
+        let recovers = match recovery {
+            Some(record) => {
+                self.inner.desk.commit(&[record], (self.inner.clock)()).await == Committed::Done
+            }
+            None => false,
+        };
+        let provider = self.request.asked.provider;
+        let goes_on = match recovers {
+            true => "from the next request on it is asked to drop such thinking, for the rest of the conversation",
+            false => "with recover-bound switched on, such a conversation goes on without that thinking",
+        };
+        let text =
+            format!("{provider} refused thinking that it says is bound to a different conversation; {goes_on}");
+        let note = Note::new(Level::Warning, "thinking_refused", text)
+            .with("rule", &refusal.rule)
+            .with("place", refusal.place.as_deref().unwrap_or("unknown"))
+            .with("recovers", recovers);
+        (self.inner.on_note)(note);
     }
 
     async fn rest(&self, levers: &[Lever], refusal: &Refusal, now_ms: u64) {
@@ -147,23 +182,34 @@ impl Follow {
 }
 
 impl Trail for Follow {
+    fn listens(&self) -> bool {
+        self.planned.may_be_ours
+    }
+
     fn answered<'a>(&'a mut self, answer: Answered<'a>) -> Work<'a, Next> {
         Box::pin(async move {
             let ok = (200..300).contains(&answer.status);
             self.answered = ok;
-            let refused = crate::relay::is_refusal(answer.status);
-            match self.again.clone() {
+            if ok {
                 // The original was taken: it was the edit.
-                Some(refusal) if ok => {
+                if let Some(refusal) = self.again.clone() {
                     let (levers, now_ms) = (self.decided.clone(), (self.inner.clock)());
                     self.rest(&levers, &refusal, now_ms).await;
-                    Next::Pass
                 }
-                None if refused && self.changed => {
-                    self.refused(Refusal::read(answer.refusal, self.request.asked.dialect)).await
-                }
-                _ => Next::Pass,
+                return Next::Pass;
             }
+            if !crate::relay::is_refusal(answer.status) {
+                return Next::Pass;
+            }
+            let refusal = Refusal::read(answer.refusal, answer.encoding, self.request.asked.dialect);
+            if self.changed && self.again.is_none() {
+                let next = self.refused(refusal.clone()).await;
+                if next != Next::Pass {
+                    return next;
+                }
+            }
+            self.unbind(&refusal).await;
+            Next::Pass
         })
     }
 }

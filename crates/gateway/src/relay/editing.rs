@@ -98,13 +98,15 @@ impl Edited {
         let (parts, body) = response.into_parts();
         let Some(trail) = &mut self.trail else { return After::Pass(parts, Source::Passing(body), lease) };
         let status = parts.status.as_u16();
-        if !is_refusal(status) || self.original.is_none() {
-            editor::tell(&mut **trail, Answered { status, refusal: None }).await;
+        if !is_refusal(status) || (self.original.is_none() && !trail.listens()) {
+            editor::tell(&mut **trail, Answered { status, refusal: None, encoding: None }).await;
             return After::Pass(parts, Source::Passing(body), lease);
         }
         let read = gather::refusal(body).await;
         let text = read.whole();
-        let next = editor::tell(&mut **trail, Answered { status, refusal: text.as_deref() }).await;
+        let encoding = parts.headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+        let answer = Answered { status, refusal: text.as_deref(), encoding };
+        let next = editor::tell(&mut **trail, answer).await;
         let (Next::SendOriginal(edited), Some((headers, original))) = (next, self.original.take()) else {
             return After::Pass(parts, Source::Read(read), lease);
         };

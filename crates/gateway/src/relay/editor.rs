@@ -65,8 +65,10 @@ impl fmt::Debug for Edit {
 pub struct Answered<'a> {
     /// The status.
     pub status: u16,
-    /// The body of the answer, where the provider refused a request that was edited.
+    /// The body of the answer, where the provider refused a request that was edited, or that the trail listens for.
     pub refusal: Option<&'a [u8]>,
+    /// How that body is compressed, if it is.
+    pub encoding: Option<&'a str>,
 }
 
 /// What is to be done with an answer.
@@ -84,6 +86,11 @@ pub type Work<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Follows an edited request. When it is dropped and was told nothing, there was no answer.
 pub trait Trail: Send + Sync {
+    /// Whether it wants to be told what a refusal says also where the body went as it came.
+    fn listens(&self) -> bool {
+        false
+    }
+
     /// The provider has begun to answer. It is told a second time when the original was sent.
     fn answered<'a>(&'a mut self, answer: Answered<'a>) -> Work<'a, Next>;
 }

@@ -23,7 +23,7 @@ pub use outcome::{Action, Original, Outcome, Splice};
 use crate::circumstances::Circumstances;
 use crate::leaf::{self, At, Leaf};
 use crate::lever::{Lever, StandDown};
-use crate::levers::{breakpoints, calls, compact, dedup, elide, server_edit, tools};
+use crate::levers::{breakpoints, calls, compact, dedup, elide, recover, server_edit, tools};
 use crate::policy::Policy;
 use crate::record::{Put, Record, Sent, Turned};
 use crate::view::Decisions;
@@ -279,6 +279,14 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         tally.replays(Lever::ServerEdit, u32::from(edits.put.is_some() && edits.decided.is_err()));
         head.now.edits =
             edits.put.clone().or_else(|| self.stage.head.as_ref().and_then(|head| head.edits.clone()));
+        let unbinds = recover::ask(
+            self.anatomy,
+            self.circumstances,
+            &self.stage,
+            self.barred(Lever::RecoverBound, gate),
+        );
+        tally.answer(Lever::RecoverBound, Err(unbinds.why));
+        tally.replays(Lever::RecoverBound, u32::from(unbinds.put.is_some()));
         tally.answer(Lever::PruneTools, head.pruning);
         tally.answer(Lever::SteadyPrefix, head.steadying);
         tally.replays(Lever::PruneTools, head.pruning_again);
@@ -361,16 +369,22 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         let mut marks = marks.unwrap_or_default();
         marks.retain(|mark| !matches!(mark, breakpoints::Mark::Block(message, _) if gone.contains(message)));
 
-        let edits = edits.put.as_deref();
-        let sent = splice::apply(self.anatomy, &leaves, &puts, &gone, &head, edits, &marks)?;
+        let members = splice::Members { edits: edits.put.as_deref(), unbinds: unbinds.put };
+        let sent = splice::apply(self.anatomy, &leaves, &puts, &gone, &head, members, &marks)?;
         if let Some(sent) = &sent {
-            proof::holds(self.anatomy, sent.spliced.bytes(), &gone, edits)?;
+            proof::holds(self.anatomy, sent.spliced.bytes(), &gone, members)?;
         }
         let view = new_view.then_some(&gone);
         let records = if self.circumstances.counting { Vec::new() } else { self.records(&puts, view, &head) };
         let left_out = gone.into_iter().collect();
-        let betas = if edits.is_some() { vec![server_edit::BETA] } else { Vec::new() };
-        Some(Outcome::made(Made { sent, records, originals, pruned: head.pruned, left_out, betas }, tally))
+        let mut betas = Vec::new();
+        betas.extend(members.edits.map(|_| server_edit::BETA));
+        betas.extend(members.unbinds.map(|_| recover::BETA));
+        let may_be_ours = sent.is_some() || self.stage.joined;
+        let recovers = unbinds.may;
+        let made =
+            Made { sent, records, originals, pruned: head.pruned, left_out, betas, may_be_ours, recovers };
+        Some(Outcome::made(made, tally))
     }
 
     /// Puts the note of a view in place, and takes back what was decided for texts that are not sent now.

@@ -5,6 +5,7 @@ use crate::lever::{Lever, StandDown};
 use crate::policy::Policy;
 use crate::record::Record;
 use deadweight_cache::Digest;
+use deadweight_cache::prefix::Prefix;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -76,6 +77,11 @@ pub struct Outcome {
     /// What has to be in the header `anthropic-beta` for the body that is sent: whatever is not there yet is appended, and
     /// nothing is taken out.
     pub betas: Vec<&'static str>,
+    /// Whether it may be our doing should the provider refuse this for thinking that is bound to something else: something
+    /// is changed, or what was changed before is not known.
+    pub may_be_ours: bool,
+    /// Whether that may be written down then ([`recovery`](Self::recovery)): the user asked for it.
+    pub recovers: bool,
     /// What each lever did, or why it did nothing: all of them, in their order.
     pub actions: Vec<Action>,
 }
@@ -92,7 +98,7 @@ impl Outcome {
     }
 
     pub(super) fn made(made: Made, mut tally: Tally) -> Self {
-        let Made { sent, records, originals, pruned, left_out, betas } = made;
+        let Made { sent, records, originals, pruned, left_out, betas, may_be_ours, recovers } = made;
         let (body, splices) = match sent {
             Some(sent) => (Some(sent.spliced.into_bytes()), sent.splices),
             None => (None, Vec::new()),
@@ -120,7 +126,24 @@ impl Outcome {
                 break_even,
             }
         });
-        Self { actions: actions.collect(), body, splices, records, originals, pruned, left_out, betas }
+        let actions = actions.collect();
+        Self { body, splices, records, originals, pruned, left_out, betas, may_be_ours, recovers, actions }
+    }
+
+    /// What is to be in the journal after the provider refused this request for thinking that is bound to something else, so
+    /// that what continues it goes on without such thinking. `message`: the index of the message that the refusal names; the
+    /// last one, where it names none. `None`: nothing is.
+    #[must_use]
+    pub fn recovery(&self, prefix: &Prefix, message: Option<usize>) -> Option<Record> {
+        if !self.recovers || !self.may_be_ours {
+            return None;
+        }
+        let stays = |at: &usize| !self.left_out.contains(&(*at as u32));
+        let place = match message {
+            Some(sent) => (0..prefix.messages.len()).filter(stays).nth(sent),
+            None => prefix.messages.len().checked_sub(1),
+        };
+        prefix.messages.get(place?).map(|link| Record::Unbound(link.chain))
     }
 
     /// What a lever did.
@@ -147,6 +170,8 @@ pub(super) struct Made {
     pub(super) pruned: Vec<String>,
     pub(super) left_out: Vec<u32>,
     pub(super) betas: Vec<&'static str>,
+    pub(super) may_be_ours: bool,
+    pub(super) recovers: bool,
 }
 
 /// What the levers answered so far.

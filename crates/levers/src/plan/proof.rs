@@ -1,7 +1,9 @@
 //! What must be the same after an edit, whatever was edited.
 
 use crate::levers::defer::SEARCHES;
+use crate::levers::recover::{self, Place};
 use crate::levers::server_edit::MEMBER;
+use crate::plan::splice::Members;
 use deadweight_wire::anatomy::{Anatomy, BlockKind, Message, Role, Tool};
 use deadweight_wire::json::{Kind, Parser, Value};
 use std::collections::BTreeSet;
@@ -12,18 +14,18 @@ const MARKS: usize = 4;
 /// Reads the result of an edit again and holds it against what was received. `None`: something is not as it must be.
 ///
 /// `gone`: the messages that were to be left out.
-/// `edits`: the member by which the provider is asked to edit.
+/// `members`: what was to be put into the members of the request.
 pub(super) fn holds(
     old: &Anatomy<'_, '_>,
     sent: &[u8],
     gone: &BTreeSet<u32>,
-    edits: Option<&str>,
+    members: Members<'_>,
 ) -> Option<()> {
     Parser::new().scope(sent, |document| {
         let new = Anatomy::read(document.ok()?, old.dialect);
         let same = same_messages(old, &new, gone)
             && takes_turns(old, gone)
-            && same_members(old, &new, edits)
+            && same_members(old, &new, members)
             && marks_fit(old, &new)
             && tools_fit(old, &new)
             && new.system.len() == old.system.len();
@@ -32,20 +34,39 @@ pub(super) fn holds(
 }
 
 /// The members of the request: the same keys in the same order, and, save where messages, tools and system stand, the same
-/// bytes; behind them the one that was put in.
-fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>, edits: Option<&str>) -> bool {
+/// bytes; behind them those that were put in.
+fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>, members: Members<'_>) -> bool {
     let (one, other) = (old.document.root(), new.document.root());
-    let put = edits.is_none_or(|edits| {
-        let last = other.entries().last();
-        last.is_some_and(|last| last.key.is_str(MEMBER) && bytes(last.value) == edits.as_bytes())
+    let thinking = (members.unbinds == Some(Place::New)).then_some((recover::THINKING, recover::ADAPTIVE));
+    let edits = members.edits.map(|edits| (MEMBER, edits));
+    let count = one.entries().count();
+    let mut added = other.entries().skip(count);
+    let put = thinking.into_iter().chain(edits).all(|(key, value)| {
+        added.next().is_some_and(|own| own.key.is_str(key) && bytes(own.value) == value.as_bytes())
     });
-    put && one.entries().count() + usize::from(edits.is_some()) == other.entries().count()
+    put && added.next().is_none()
+        && other.entries().count() >= count
         && one.entries().zip(other.entries()).all(|(one, other)| {
+            let unbound = members.unbinds == Some(Place::Own) && one.key.is_str(recover::THINKING);
             bytes(one.key) == bytes(other.key)
                 && (bytes(one.value) == bytes(other.value)
+                    || (unbound && is_unbound(one.value, other.value))
                     || ["messages", "input", "contents", "tools", "system", "request"]
                         .iter()
                         .any(|key| one.key.is_str(key)))
+        })
+}
+
+/// Whether the second is the first with the one member behind its last by which thinking may be dropped.
+fn is_unbound(one: Value<'_, '_>, other: Value<'_, '_>) -> bool {
+    let count = one.entries().count();
+    let mut added = other.entries().skip(count);
+    let put = added.next().is_some_and(|own| {
+        own.key.is_str(recover::BINDING) && bytes(own.value) == recover::DROP.as_bytes()
+    });
+    put && added.next().is_none()
+        && one.entries().zip(other.entries()).all(|(one, other)| {
+            bytes(one.key) == bytes(other.key) && bytes(one.value) == bytes(other.value)
         })
 }
 

@@ -4,6 +4,7 @@ use super::When;
 use crate::leaf::{At, Leaf};
 use crate::lever::Lever;
 use crate::levers::breakpoints::Mark;
+use crate::levers::recover::{self, Place};
 use crate::levers::server_edit::MEMBER;
 use crate::levers::tools::Head;
 use crate::plan::outcome::Splice;
@@ -20,6 +21,15 @@ pub(super) struct Sent {
     pub(super) splices: Vec<Splice>,
 }
 
+/// What is put into the members of the request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Members<'e> {
+    /// What the provider is asked to edit.
+    pub(super) edits: Option<&'e str>,
+    /// Where it is asked to drop thinking that is bound to something else.
+    pub(super) unbinds: Option<Place>,
+}
+
 /// A range of the body, and what stands in its place.
 type Cut<'t> = (std::ops::Range<usize>, &'t str);
 
@@ -33,7 +43,7 @@ pub(super) fn apply<'id, 'd>(
     puts: &BTreeMap<At, (Put, When)>,
     gone: &BTreeSet<u32>,
     head: &Head,
-    server_edit: Option<&str>,
+    members: Members<'_>,
     marks: &[Mark],
 ) -> Option<Option<Sent>> {
     let mut edits = Edits::new(anatomy.document);
@@ -56,8 +66,21 @@ pub(super) fn apply<'id, 'd>(
         owners.push((end, end, Lever::DeferTools));
         edits.append(list, search);
     }
-    if let Some(value) = server_edit {
-        let end = root.entries().last().map_or(root.span().end(), |last| last.value.span().end());
+    let end = root.entries().last().map_or(root.span().end(), |last| last.value.span().end());
+    match members.unbinds {
+        Some(Place::Own) => {
+            let own = root.get(recover::THINKING)?;
+            let last = own.entries().last()?.value.span().end();
+            owners.push((last, last, Lever::RecoverBound));
+            edits.append_entry(own, &crate::text::quoted(recover::BINDING), recover::DROP);
+        }
+        Some(Place::New) => {
+            owners.push((end, end, Lever::RecoverBound));
+            edits.append_entry(root, &crate::text::quoted(recover::THINKING), recover::ADAPTIVE);
+        }
+        None => {}
+    }
+    if let Some(value) = members.edits {
         owners.push((end, end, Lever::ServerEdit));
         edits.append_entry(root, &crate::text::quoted(MEMBER), value);
     }

@@ -40,6 +40,8 @@ pub(crate) struct Stage {
     pub(crate) cold: bool,
     /// Whether something was decided at a cold start with just these messages.
     pub(crate) turned: bool,
+    /// Whether the provider refused thinking in it, and is asked to drop such thinking.
+    pub(crate) unbound: bool,
     /// Whether the model has spoken in it.
     pub(crate) answered: bool,
     /// The last message of the model's.
@@ -87,6 +89,7 @@ impl Stage {
             // Of two cold starts at one message the first stays: the second is a retry of it.
             cold: circumstances.cold.is_some() && !turned,
             turned,
+            unbound: prefix.messages.iter().any(|link| decisions.unbound(&link.chain)),
             answered: answer.is_some(),
             answer,
         };

@@ -106,6 +106,7 @@ fn nothing_to_do_leaves_the_body_and_says_why() {
             "off",
             "first_request",
             "off",
+            "off",
             "under_threshold",
             "not_cold",
             "not_cold",
