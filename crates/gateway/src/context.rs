@@ -4,11 +4,15 @@
 //! same. A session that nobody has seen has a report too: an empty one.
 
 use deadweight_estimate::{Estimated, Tokens};
+use deadweight_store::LeverAction;
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The id of the JSON a [`Context`] serialises to.
 pub const SCHEMA: &str = "deadweight/context/1";
+
+/// How many names of tools that were left out are told.
+const NAMES: usize = 1_024;
 
 /// Over how many turns growth is measured.
 const SLOPE_TURNS: usize = 8;
@@ -60,7 +64,7 @@ pub struct Carried {
 }
 
 /// What one lever did in the session, from its receipts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LeverReport {
     /// Its name.
     pub name: String,
@@ -70,6 +74,28 @@ pub struct LeverReport {
     pub bytes: i64,
     /// How often it stood down, by reason.
     pub stood_down: Vec<(String, u64)>,
+    /// The tools that it left out of requests, by their names as the agent sends them.
+    pub left_out: BTreeSet<String>,
+}
+
+impl LeverReport {
+    /// Takes in what it did to a request.
+    pub(crate) fn take(&mut self, action: &LeverAction) {
+        if !action.fired() {
+            match self.stood_down.iter_mut().find(|(reason, _)| *reason == action.reason) {
+                Some((_, count)) => *count += 1,
+                None => self.stood_down.push((action.reason.clone(), 1)),
+            }
+            return;
+        }
+        self.fired += 1;
+        self.bytes = self.bytes.saturating_add(action.bytes);
+        for name in &action.names {
+            if self.left_out.len() < NAMES && !self.left_out.contains(name) {
+                self.left_out.insert(name.clone());
+            }
+        }
+    }
 }
 
 /// The weights of the last request, ESTIMATED.

@@ -356,21 +356,9 @@ impl Tally {
 
     fn lever(&mut self, exchange: &Exchange) {
         for action in &exchange.levers {
-            let report = self.levers.entry(action.lever.clone()).or_insert_with(|| LeverReport {
-                name: action.lever.clone(),
-                fired: 0,
-                bytes: 0,
-                stood_down: Vec::new(),
-            });
-            if action.fired() {
-                report.fired += 1;
-                report.bytes = report.bytes.saturating_add(action.bytes);
-                continue;
-            }
-            match report.stood_down.iter_mut().find(|(reason, _)| *reason == action.reason) {
-                Some((_, count)) => *count += 1,
-                None => report.stood_down.push((action.reason.clone(), 1)),
-            }
+            let name = action.lever.clone();
+            let new = || LeverReport { name: name.clone(), ..LeverReport::default() };
+            self.levers.entry(name.clone()).or_insert_with(new).take(action);
         }
     }
 

@@ -60,7 +60,7 @@ pub enum ExportError {
 /// How many rows are read at once. Between, nothing is held.
 const STEP: i64 = 500;
 /// Columns that hold JSON.
-const JSON: [&str; 4] = ["splices", "standing", "layout", "also"];
+const JSON: [&str; 5] = ["splices", "standing", "layout", "also", "names"];
 /// Columns that are true or false.
 const TRUTH: [&str; 6] = ["streamed", "changed", "agrees", "edited", "loaded", "deferred"];
 
@@ -92,7 +92,7 @@ impl Table {
             }
             Self::Levers => {
                 "SELECT l.exchange AS key, l.place AS key2, e.id AS exchange, e.at_ms, e.session, l.lever, l.edited, \
-                 l.reason, l.splices, l.bytes, l.tokens, l.decided, l.replayed, l.break_even \
+                 l.reason, l.splices, l.bytes, l.tokens, l.decided, l.replayed, l.break_even, l.names \
                  FROM lever_action l CROSS JOIN exchange e ON e.number = l.exchange"
             }
             Self::Calls => "SELECT id AS key, * FROM call NOT INDEXED",

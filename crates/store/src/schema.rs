@@ -189,6 +189,9 @@ ALTER TABLE lever_action ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;
     "
 ALTER TABLE lever_action ADD COLUMN break_even INTEGER;
 ",
+    "
+ALTER TABLE lever_action ADD COLUMN names TEXT;
+",
 ];
 
 /// How long a statement waits for another process that writes.
@@ -400,7 +403,7 @@ mod tests {
         }
         // What this release does not know, it does not touch.
         let error = open(&file, Access::Write).await.unwrap_err();
-        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 6"));
+        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 7"));
     }
 
     #[tokio::test]

@@ -58,6 +58,10 @@ pub(crate) fn request(one: &Exchange, kept: &[(Side, PathBuf)], top: u32, screen
             } else {
                 format!("stood down ({})", named(&action.reason))
             };
+            if !action.names.is_empty() {
+                let names: Vec<String> = action.names.iter().map(|name| named(name)).collect();
+                what = format!("{what}, left out: {}", names.join(", "));
+            }
             if let Some(requests) = action.break_even {
                 what = format!("{what}, {}", break_even(action.edited, requests));
             }

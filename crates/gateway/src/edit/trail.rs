@@ -82,6 +82,8 @@ impl Follow {
                     action.decided = 0;
                     action.stood_down = Some(REFUSED);
                     action.saved_bytes = 0;
+                    action.break_even = None;
+                    action.names.clear();
                 }
             }
             self.again = Some(refusal);
@@ -127,18 +129,19 @@ impl Follow {
         }
         let recovery = self.planned.recovery(&self.request.facts.prefix, refusal.message());
         let recovers = match recovery {
-            Some(record) => {
-                self.inner.desk.commit(&[record], (self.inner.clock)()).await == Committed::Done
-            }
+            Some(record) => self.inner.desk.commit(&[record], (self.inner.clock)()).await == Committed::Done,
             None => false,
         };
         let provider = self.request.asked.provider;
         let goes_on = match recovers {
-            true => "from the next request on it is asked to drop such thinking, for the rest of the conversation",
+            true => {
+                "from the next request on it is asked to drop such thinking, for the rest of the conversation"
+            }
             false => "with recover-bound switched on, such a conversation goes on without that thinking",
         };
-        let text =
-            format!("{provider} refused thinking that it says is bound to a different conversation; {goes_on}");
+        let text = format!(
+            "{provider} refused thinking that it says is bound to a different conversation; {goes_on}"
+        );
         let note = Note::new(Level::Warning, "thinking_refused", text)
             .with("rule", &refusal.rule)
             .with("place", refusal.place.as_deref().unwrap_or("unknown"))

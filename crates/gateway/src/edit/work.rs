@@ -326,6 +326,7 @@ pub(super) fn record(outcome: &Outcome, holds_out: bool) -> Edited {
         },
         saved_bytes: action.saved_bytes,
         break_even: action.break_even,
+        names: if action.lever == Lever::PruneTools { outcome.pruned.clone() } else { Vec::new() },
     });
     Edited { splices: splices.collect(), actions: actions.collect() }
 }

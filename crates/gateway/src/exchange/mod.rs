@@ -150,6 +150,8 @@ pub struct LeverAction {
     /// Where it edits what was sent before, or does not because that would not pay soon enough: after how many requests,
     /// this one included, it costs nothing (FORECAST).
     pub break_even: Option<u64>,
+    /// The names of the tools that it left out.
+    pub names: Vec<String>,
 }
 
 impl LeverAction {

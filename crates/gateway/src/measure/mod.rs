@@ -376,6 +376,7 @@ fn actions(edited: &crate::exchange::Edited) -> impl Iterator<Item = store::Leve
         bytes: action.saved_bytes,
         tokens: tokens(action),
         break_even: action.break_even,
+        names: action.names.clone(),
     })
 }
 

@@ -409,11 +409,23 @@ fn levers(one: &Exchange) -> Markup {
                             @if action.edited { "edited: " (count(action.splices, "splice", "splices")) @if action.replayed > 0 { " (" (thousands(action.replayed)) " as before)" } ", ≈ " (large(action.tokens.unsigned_abs())) " tok " @if action.tokens < 0 { "more" } @else { "less" } }
                             @else if action.fired() { "the body passed as it is" }
                             @else { "stood down: " (short(&action.reason.replace('_', " "))) }
+                            (left_out(&action.names))
                             @if let Some(requests) = action.break_even { ", " (words::break_even(action.edited, requests)) }
                         }
                     }
                 }
             }
         }
+    }
+}
+
+/// The tools that a lever left out.
+fn left_out(names: &[String]) -> Markup {
+    /// How many are shown without being asked for.
+    const FEW: usize = 12;
+    let list = html! { @for (at, own) in names.iter().enumerate() { @if at > 0 { ", " } (name(own)) } };
+    html! {
+        @if names.len() > FEW { details { summary { "left out " (count(names.len() as u64, "tool", "tools")) } (list) } }
+        @else if !names.is_empty() { ", left out: " (list) }
     }
 }

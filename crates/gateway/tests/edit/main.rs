@@ -6,6 +6,7 @@
 mod faults;
 mod machine;
 mod provided;
+mod pruned;
 mod recovers;
 mod refusals;
 mod sessions;

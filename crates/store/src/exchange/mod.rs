@@ -217,4 +217,6 @@ pub struct LeverAction {
     /// Where it edits what was sent before, or does not because that would not pay soon enough: after how many requests,
     /// this one included, it costs nothing, FORECAST. `None` where it never does, and for everything else.
     pub break_even: Option<u64>,
+    /// The names of the tools that it left out of the request, as sent. A ledger keeps as many as 64 KiB hold.
+    pub names: Vec<String>,
 }

@@ -147,14 +147,15 @@ pub(crate) async fn write(
             let done = (stored(one.decided), stored(one.replayed));
             let size = (stored(one.splices), one.bytes, one.tokens);
             let pays = one.break_even.map(stored);
-            (lever, u8::from(one.edited), reason, size.0, size.1, size.2, done.0, done.1, pays)
+            let names = names(&one.names);
+            (lever, u8::from(one.edited), reason, size.0, size.1, size.2, done.0, done.1, pays, names)
         };
         let actions: Vec<_> = one.levers.iter().map(action).collect();
         sqlx::query(
             "INSERT INTO lever_action \
-             (exchange, place, lever, edited, reason, splices, bytes, tokens, decided, replayed, break_even) \
-             SELECT ?1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
-             value ->> 6, value ->> 7, value ->> 8 FROM json_each(?2)",
+             (exchange, place, lever, edited, reason, splices, bytes, tokens, decided, replayed, break_even, \
+             names) SELECT ?1, key, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, \
+             value ->> 6, value ->> 7, value ->> 8, value ->> 9 FROM json_each(?2)",
         )
         .bind(number)
         .bind(serde_json::to_string(&actions).unwrap_or_default())
@@ -253,6 +254,19 @@ fn json<T: Serialize>(list: &[T]) -> Option<String> {
         return None;
     }
     serde_json::to_string(list).ok().filter(|text| text.len() <= LONGEST_JSON)
+}
+
+/// Names as JSON, so many as there is room for.
+fn names(all: &[String]) -> Option<String> {
+    let mut room = LONGEST_JSON;
+    let fits = |name: &&str| {
+        // In quotes, behind a comma, every byte of it written out in the worst case.
+        let takes = name.len() * 6 + 3;
+        room = room.saturating_sub(takes);
+        room > 0
+    };
+    let kept: Vec<&str> = all.iter().map(|name| bounded(name)).take_while(fits).collect();
+    json(&kept)
 }
 
 /// A segment without the names of its members, which would be most of it.
@@ -407,10 +421,10 @@ pub(crate) async fn details(
     let rows = sqlx::query(
         "WITH meant AS (SELECT value AS exchange FROM json_each(?)) \
          SELECT exchange, NULL AS place, name, count, NULL AS edited, NULL AS reason, NULL AS splices, NULL AS bytes, \
-         NULL AS tokens, NULL AS decided, NULL AS replayed, NULL AS break_even FROM meant CROSS JOIN exchange_call USING (exchange) \
+         NULL AS tokens, NULL AS decided, NULL AS replayed, NULL AS break_even, NULL AS names FROM meant CROSS JOIN exchange_call USING (exchange) \
          UNION ALL \
-         SELECT exchange, place, lever, NULL, edited, reason, splices, bytes, tokens, decided, replayed, break_even \
-         FROM meant CROSS JOIN lever_action USING (exchange) ORDER BY exchange, place, count DESC, name",
+         SELECT exchange, place, lever, NULL, edited, reason, splices, bytes, tokens, decided, replayed, break_even, \
+         names FROM meant CROSS JOIN lever_action USING (exchange) ORDER BY exchange, place, count DESC, name",
     )
     .bind(numbers)
     .fetch_all(connection)
@@ -432,6 +446,7 @@ pub(crate) async fn details(
                 bytes: row.try_get("bytes")?,
                 tokens: row.try_get("tokens")?,
                 break_even: row.try_get::<Option<i64>, _>("break_even")?.map(crate::call::read),
+                names: list(row.try_get("names")?),
             }),
         }
     }
