@@ -4,6 +4,7 @@
 //!   relay ── Asked, body ──► Editing ── places ── where it stands, and whether its cache is known to be gone
 //!                               │ ◄── desk ◄──► decisions.sqlite (shared with every gateway of this machine)
 //!                               │      └ known: the same in memory
+//!                               │ ◄── uses ◄── ledger: which tools are used, read beside the path
 //!                               ▼
 //!                             plan ── records ──► desk: on the disk before the body leaves
 //!                               │ ── originals ─► kept, so that they can be had back
@@ -26,6 +27,7 @@ mod rests;
 mod settings;
 mod trail;
 mod turn;
+mod uses;
 mod work;
 
 pub use originals::{NoOriginals, Originals};
@@ -44,6 +46,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 use turn::Turn;
+use uses::Uses;
 use work::Inner;
 
 /// How long the planning of one request may take.
@@ -61,7 +64,7 @@ pub struct Setup {
     pub settings: Settings,
     /// The decision journal, made where there is none. Without one, nothing is decided that has to be written down.
     pub journal: Option<PathBuf>,
-    /// The ledger, for the conversations that are known from before.
+    /// The ledger, for the conversations that are known from before, and for what tools are used.
     pub ledger: Option<PathBuf>,
     /// What models cost, and how large their windows are: the book that is measured by.
     pub book: Arc<Book>,
@@ -101,17 +104,21 @@ impl Editing {
             places: Mutex::new(Places::new(&remembered)),
             rests: Rests::default(),
             book: setup.book,
+            uses: Uses::default(),
             originals: setup.originals,
             parsers: Mutex::default(),
             clock: setup.clock,
             on_note: setup.on_note,
         };
-        Self { inner: Arc::new(inner) }
+        let inner = Arc::new(inner);
+        uses::keep(&inner, setup.ledger.as_deref()).await;
+        Self { inner }
     }
 
     /// Is told something else from now on. What was decided stays decided.
     pub fn set(&self, settings: Settings) {
         *self.inner.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        self.inner.uses.may_want();
     }
 
     /// Lets go of what is not written yet, as the end of the machine would.

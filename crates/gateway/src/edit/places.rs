@@ -21,6 +21,8 @@ pub(super) struct Facts {
     pub(super) prefix: Prefix,
     pub(super) session: String,
     pub(super) model: Option<String>,
+    /// Who asks, by the name that the ledger has for it.
+    pub(super) agent: Option<String>,
     /// Whether it offers tools.
     pub(super) offers: bool,
     /// Who says each message.
@@ -41,6 +43,7 @@ impl Facts {
             Some(Self {
                 session: session::named(&asked.headers).unwrap_or_else(|| prefix.session().to_string()),
                 model,
+                agent: session::whose(asked.agent.as_deref(), &asked.headers, &anatomy),
                 offers: !anatomy.tools.is_empty(),
                 roles: anatomy.messages.iter().map(|message| message.role).collect(),
                 prefix,

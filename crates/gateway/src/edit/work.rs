@@ -8,6 +8,7 @@ use super::rests::{self, Rests};
 use super::settings::{Settings, faithful};
 use super::trail::Follow;
 use super::turn::Turn;
+use super::uses::Uses;
 use crate::clock::Clock;
 use crate::exchange::{Edited, LeverAction, Spliced};
 use crate::measure::{self, decode};
@@ -42,6 +43,7 @@ pub(super) struct Inner {
     pub(super) places: Mutex<Places>,
     pub(super) rests: Rests,
     pub(super) book: Arc<Book>,
+    pub(super) uses: Uses,
     pub(super) originals: Arc<dyn Originals>,
     pub(super) parsers: Mutex<Vec<Parser>>,
     pub(super) clock: Clock,
@@ -269,6 +271,8 @@ impl Inner {
                     let by_words = || own.originals.keeps().then(|| restore_tool(&anatomy)).flatten();
                     let restore = by_name.or_else(by_words);
                     let mut backed_off = known.backed_off.clone();
+                    let uses = || own.uses.idle().hot(request.facts.agent.as_deref(), &offered);
+                    let hot = policy.on(Lever::DeferTools).then(uses).flatten();
                     let now_ms = request.asked.at_ms;
                     let model = request.facts.model.as_deref();
                     let prompt = request.facts.prefix.tokens().get();
@@ -289,6 +293,7 @@ impl Inner {
                         resting: &known.resting,
                         backed_off: &backed_off,
                         appends_betas: appends_betas(&request.asked),
+                        hot: hot.as_deref(),
                         window: model.and_then(|model| measure::window(&own.book, model, now_ms)),
                         rates: model.and_then(|model| measure::rates(&own.book, model, now_ms, prompt)),
                         hour: known.hour,

@@ -1,7 +1,9 @@
 //! Which session a request belongs to, and which agent sent it, by its headers.
 
 use crate::exchange::Noted;
-use deadweight_profiles::{ALL, Profile, SESSION_HEADERS};
+use deadweight_footprint::origin::Origins;
+use deadweight_profiles::{ALL, Profile, SESSION_HEADERS, by_id};
+use deadweight_wire::anatomy::Anatomy;
 
 /// The longest session id that is taken over, in bytes.
 const LONGEST: usize = 128;
@@ -14,6 +16,13 @@ pub(crate) fn named(headers: &Noted) -> Option<String> {
             .then_some(value)
     })?;
     Some(value.to_owned())
+}
+
+/// Who sent a request: the port's label, or a header, gives it away, or the words that it begins with.
+pub(crate) fn whose(label: Option<&str>, headers: &Noted, anatomy: &Anatomy<'_, '_>) -> Option<String> {
+    let named = label.and_then(by_id).or_else(|| agent(headers));
+    let profile = named.or_else(|| Origins::new().profile_of(anatomy));
+    profile.map(|profile| profile.id).or(label).map(str::to_owned)
 }
 
 /// The agent whose header this is.

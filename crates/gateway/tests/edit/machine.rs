@@ -76,13 +76,22 @@ impl Machine {
 
     /// One whose gateways go by these prices.
     pub(crate) fn priced(settings: Settings, gateways: usize, book: Book) -> Self {
+        Self::made(settings, gateways, book, Account::NEW)
+    }
+
+    /// One with one gateway, whose requests are made with another account.
+    pub(crate) fn of_account(settings: Settings, account: Account) -> Self {
+        Self::made(settings, 1, Book::new(), account)
+    }
+
+    fn made(settings: Settings, gateways: usize, book: Book, account: Account) -> Self {
         let says: Arc<Mutex<VecDeque<Answer>>> = Arc::default();
         let script = {
             let says = Arc::clone(&says);
             move |_: &Recorded| says.lock().unwrap().pop_front().unwrap_or_else(|| Turn::text("yes").into())
         };
         let mut own = Self {
-            provider: StrictProvider::start(Account::NEW, script).unwrap(),
+            provider: StrictProvider::start(account, script).unwrap(),
             folder: tempfile::tempdir().unwrap(),
             settings,
             records: Arc::default(),

@@ -1,11 +1,12 @@
-//! What the provider is asked to do itself: announced in the header that takes it, done again for ever, and never where it
-//! cannot be announced.
+//! What the provider is asked to do itself, `server-edit` and `defer-tools`: announced in the header that takes it, done
+//! again for ever, and never where it cannot be announced or nothing is known of what is used.
 
 use super::faults::{OLDER, long};
 use super::machine::Machine;
 use deadweight_gateway::edit::Settings;
 use deadweight_levers::{Lever, Policy, Profile};
-use deadweight_testkit::strict::Exchange;
+use deadweight_testkit::sessions::tool;
+use deadweight_testkit::strict::{Account, Exchange};
 use deadweight_testkit::upstream::{Recorded, Response};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -150,4 +151,120 @@ fn an_account_that_lacks_the_beta_gets_what_the_client_sent() {
     let begun = sent(&machine, "/v1/messages", &other, &body(0, 0)).request;
     assert_eq!((json_of(&begun), betas(&begun)), (body(0, 0), vec![]));
     assert_eq!(machine.noted("edit_refused").len(), 1);
+}
+
+/// A request of an agent that lists tools, of which two weigh much, and has called some.
+fn work(called: &[&str]) -> Value {
+    let names = ["Read", "restore", "mcp__git__log", "mcp__git__push", "WebSearch"];
+    let tools = names.map(|name| tool(name, 1, if name.starts_with("mcp__") { 3_000 } else { 200 }));
+    let mut messages = vec![json!({ "role": "user", "content": "Please do the work." })];
+    for (at, name) in called.iter().enumerate() {
+        let id = format!("toolu_{at}");
+        messages.push(json!({ "role": "assistant", "content": [
+            { "type": "tool_use", "id": id, "name": name, "input": { "file_path": "x" } }
+        ]}));
+        messages.push(json!({ "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": id, "content": "done" }
+        ]}));
+    }
+    json!({ "model": OLDER, "max_tokens": 9, "messages": messages, "tools": tools })
+}
+
+fn waits(request: &Recorded) -> Vec<String> {
+    let tools = json_of(request)["tools"].as_array().unwrap().clone();
+    let waits = tools.iter().filter(|tool| tool["defer_loading"] == true);
+    waits.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn defers() -> Settings {
+    let mut policy = only(Lever::DeferTools);
+    policy.thresholds.deferred = 1_000;
+    Settings::of(policy)
+}
+
+/// Sessions of Claude Code in each of which these tools are called.
+fn sessions(machine: &Machine, names: &[&str], called: &[&str]) {
+    for name in names {
+        let headers = [KEY, ("x-claude-code-session-id", *name)];
+        for turns in 0..=called.len() {
+            let own = sent(machine, "/v1/messages", &headers, &work(&called[..turns])).request;
+            assert_eq!(json_of(&own), work(&called[..turns]));
+        }
+    }
+}
+
+fn reason(machine: &Machine, session: &str) -> String {
+    let records = machine.records.lock().unwrap();
+    let last = records.iter().rfind(|record| record.session == session).unwrap();
+    last.levers.iter().find(|own| own.lever == "defer-tools").unwrap().reason.clone()
+}
+
+#[test]
+fn tools_that_the_ledger_knows_as_idle_wait_until_they_are_searched_for() {
+    let mut machine = Machine::new(defers(), 1);
+    sessions(&machine, &["one", "two"], &["Read", "WebSearch"]);
+    // Two sessions are too few to go by, and a session without calls tells nothing.
+    sessions(&machine, &["idle"], &[]);
+    machine.restart();
+    sessions(&machine, &["three"], &["Read"]);
+    machine.restart();
+    let headers = |name: &'static str| [KEY, ("x-claude-code-session-id", name), ("anthropic-beta", OTHER)];
+    let first = sent(&machine, "/v1/messages", &headers("four"), &work(&[])).request;
+    assert_eq!(waits(&first), ["mcp__git__log", "mcp__git__push"]);
+    let tools = json_of(&first)["tools"].clone();
+    assert_eq!(tools[5]["type"], "tool_search_tool_bm25_20251119");
+    assert_eq!(betas(&first), [OTHER], "tool search is for everybody");
+    // The model finds one of them and calls it: what waits stays what it was, here and after whatever happens.
+    let called = ["Read", "mcp__git__log", "Read"];
+    for turns in 1..=called.len() {
+        match turns {
+            1 => machine.restart(),
+            2 => machine.crash(),
+            _ => machine.set(Settings::of(Policy { profile: Profile::Faithful, ..Policy::default() })),
+        }
+        let own = sent(&machine, "/v1/messages", &headers("four"), &work(&called[..turns])).request;
+        assert_eq!(json_of(&own)["tools"], tools, "{turns}");
+        // A search is nothing that can be counted.
+        let count = without(work(&called[..turns]), "max_tokens");
+        let counted = sent(&machine, "/v1/messages/count_tokens", &headers("four"), &count).request;
+        assert_eq!(json_of(&counted), count);
+    }
+    // The next session has it, since it was used; the other one still waits.
+    machine.set(defers());
+    machine.restart();
+    let next = sent(&machine, "/v1/messages", &headers("five"), &work(&[])).request;
+    assert_eq!(waits(&next), ["mcp__git__push"]);
+    machine.stop();
+    assert_eq!((reason(&machine, "two"), reason(&machine, "three")), ("no_use".into(), "nothing_new".into()));
+    assert_eq!((reason(&machine, "five"), reason(&machine, "four")), (String::new(), String::new()));
+    assert!(machine.noted("edit_refused").is_empty());
+}
+
+#[test]
+fn nothing_waits_for_an_agent_that_the_ledger_does_not_know() {
+    let mut machine = Machine::new(defers(), 1);
+    sessions(&machine, &["one", "two", "three"], &["Read"]);
+    machine.restart();
+    for headers in [&[KEY, ("x-opencode-session", "x"), ("user-agent", "opencode/1.18")][..], &[KEY]] {
+        let own = sent(&machine, "/v1/messages", headers, &work(&[])).request;
+        assert_eq!(json_of(&own), work(&[]));
+    }
+    machine.stop();
+    let records = machine.records.lock().unwrap();
+    for record in records.iter().rev().take(2) {
+        let own = record.levers.iter().find(|own| own.lever == "defer-tools").unwrap();
+        assert_eq!(own.reason, "no_use", "{:?}", record.agent);
+    }
+}
+
+#[test]
+fn an_account_whose_search_needs_a_beta_gets_what_the_client_sent() {
+    let mut machine = Machine::of_account(defers(), Account::OLD);
+    sessions(&machine, &["one", "two", "three"], &["Read"]);
+    machine.restart();
+    let headers = [KEY, ("x-claude-code-session-id", "four")];
+    let reply = machine.post(0, "/v1/messages", &headers, work(&[]).to_string().as_bytes());
+    assert_eq!(reply.status, 200);
+    let arrived = machine.provider.take_exchanges();
+    assert_eq!((arrived.len(), json_of(&arrived.last().unwrap().request)), (2, work(&[])));
 }

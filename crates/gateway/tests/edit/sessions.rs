@@ -168,3 +168,15 @@ fn bound_thinking_and_a_hurt_journal() {
 fn two_models() {
     holds(500, Kind { switches_model: true, idles: true, ..CALM }, &KEPT[..3], &[Lever::PruneTools]);
 }
+
+/// With the provider's own editing asked for nothing is refused either, whatever happens to the gateways.
+#[test]
+fn what_the_provider_is_asked_to_do() {
+    for (seed, kind) in [(700, Kind { sizes: Sizes::Large, idles: true, ..CALM }), (701, CALM)] {
+        for &fate in KEPT.iter().chain(HURT) {
+            let own = run(seed, kind, TURNS / 2, Policy { profile: Profile::Lean, ..policy() }, fate);
+            let asked = own.decided.get(&Lever::ServerEdit).copied().unwrap_or_default();
+            assert!(asked > 0, "seed {seed}, {fate:?}: {:?}", own.decided);
+        }
+    }
+}

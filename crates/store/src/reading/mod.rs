@@ -5,6 +5,7 @@ mod levers;
 mod sessions;
 mod sums;
 mod turns;
+mod uses;
 mod which;
 
 pub use bill::Billed;
@@ -12,4 +13,5 @@ pub use levers::LeverSum;
 pub use sessions::{Session, SessionOrder};
 pub use sums::{Bucket, By, Group, Sums};
 pub use turns::{Leaks, Neighbours, Order};
+pub use uses::ToolUse;
 pub use which::{Page, Which};
