@@ -4,6 +4,7 @@ use crate::lever::Lever;
 use deadweight_cache::lineage::Relation;
 use deadweight_cache::watch::Kind;
 use deadweight_price::Rates;
+use deadweight_price::ttl::Pauses;
 
 /// Why what the provider has cached of a conversation is known to be gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -93,6 +94,8 @@ pub struct Circumstances<'a> {
     pub rates: Option<Rates>,
     /// Whether the conversation is cached for an hour; else for five minutes.
     pub hour: bool,
+    /// What its pauses have come to, this request included.
+    pub pauses: Pauses,
 }
 
 impl Default for Circumstances<'_> {
@@ -116,6 +119,7 @@ impl Default for Circumstances<'_> {
             window: None,
             rates: None,
             hour: false,
+            pauses: Pauses::default(),
         }
     }
 }

@@ -37,4 +37,4 @@ pub use lever::{Class, Lever, StandDown, Timing};
 pub use policy::{Policy, Profile, Thresholds, ToolRule};
 pub use restore::{AskedAgain, RESTORE_SAYS, RESTORE_TOOL, asked_again, restore_tool};
 pub use text::restore_id;
-pub use view::{Decisions, Memory};
+pub use view::{Decisions, Memory, caches_for_hour};

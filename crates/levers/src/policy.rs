@@ -162,6 +162,8 @@ pub struct Policy {
     pub accept_loss: bool,
     /// Results may be cut when they are sent for the first time.
     pub elide_at_first_send: bool,
+    /// Breakpoints that we set may be for an hour, where the pauses of a conversation make that pay.
+    pub hour_breakpoints: bool,
     /// The history may be compacted also while it is cached: when the model's window is nearly full, and it pays for
     /// itself within [`Thresholds::requests`] requests.
     pub compact_when_full: bool,

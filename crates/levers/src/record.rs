@@ -97,6 +97,8 @@ pub struct Head {
     pub reordered: bool,
     /// The hash of the system prompt that was sent last.
     pub system: Digest,
+    /// Whether breakpoints that we set are for an hour.
+    pub hour: bool,
 }
 
 impl Head {
@@ -298,8 +300,13 @@ impl Writer {
             self.text(edits);
         }
         self.list(&own.order, Writer::digest);
-        self.flag(own.reordered);
+        // What came later stands behind, and only where it says something: so what was written before is read.
+        let more = own.hour;
+        self.0.push(u8::from(own.reordered) | u8::from(more) << 1);
         self.digest(&own.system);
+        if more {
+            self.flag(own.hour);
+        }
     }
 
     fn put(&mut self, put: &Put) {
@@ -411,8 +418,13 @@ impl Reader<'_> {
             true => Some(self.text()?),
         };
         let order = self.list(Self::digest)?;
-        let (reordered, system) = (self.flag()?, self.digest()?);
-        Some(Head { rule, kept, hot, edits, order, reordered, system })
+        let [flags] = self.bytes()?;
+        let (reordered, more) = (flags & 1 > 0, flags & 2 > 0);
+        let system = self.digest()?;
+        let hour = more && self.flag()?;
+        // What says nothing is not written.
+        let whole = flags < 4 && more == hour;
+        whole.then_some(Head { rule, kept, hot, edits, order, reordered, system, hour })
     }
 }
 
@@ -443,7 +455,9 @@ mod tests {
             order: vec![digest(1), digest(2)],
             reordered: true,
             system: digest(8),
+            hour: true,
         };
+        let early = Head { hour: false, ..head.clone() };
         vec![
             Record::Sent(Sent {
                 chain: digest(1),
@@ -461,6 +475,7 @@ mod tests {
             }),
             Record::Turned(Turned { chain: digest(3), puts: vec![(digest(4), put)], gone: None }),
             Record::Head(head.clone()),
+            Record::Head(early),
             Record::Head(Head { rule: None, hot: None, edits: None, ..head }),
         ]
     }

@@ -2,6 +2,7 @@
 
 use crate::record::{Head, Key, Record, RecordError, Sent, Turned};
 use deadweight_cache::Digest;
+use deadweight_cache::prefix::Prefix;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,6 +22,13 @@ pub trait Decisions {
 
     /// The head of this key.
     fn head(&self, key: &Digest) -> Option<Arc<Head>>;
+}
+
+/// Whether the breakpoints that we set in a conversation are for an hour.
+#[must_use]
+pub fn caches_for_hour(prefix: &Prefix, decisions: &dyn Decisions) -> bool {
+    let head = prefix.messages.iter().rev().find_map(|link| decisions.sent(&link.chain)?.head);
+    head.and_then(|key| decisions.head(&key)).is_some_and(|head| head.hour)
 }
 
 /// Decisions in memory. It grows without bound: whoever keeps one for long throws away what it can read again.

@@ -3,6 +3,7 @@
 //! - [`Book`]: which model costs what on which day; a user's own prices come before those that are built in.
 //! - [`cost`]: what a response's counters cost, part by part.
 //! - [`edit`]: when it pays to edit what is already in the cache.
+//! - [`ttl`]: when it pays to have it cached for longer.
 //!
 //! Everything here is ESTIMATED: prices that somebody read on some day, times counters. Where a price is not known the
 //! answer is `None`, never zero. Arithmetic is on integers; a price is kept in micro-dollars for a million tokens, which
@@ -14,6 +15,7 @@ mod data;
 pub mod edit;
 mod entry;
 mod money;
+pub mod ttl;
 
 pub use book::{Book, Day, bare};
 pub use cost::{Cost, Terms};

@@ -39,6 +39,7 @@ pub(crate) enum Key {
     AcceptLoss,
     ElideFirstSend,
     CompactWhenFull,
+    HourBreakpoints,
 }
 
 /// The table of `deadweight.toml` that a setting stands in.
@@ -86,7 +87,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 36] = [
+pub(super) const KNOWN: [Known; 37] = [
     Known {
         key: Key::Surface,
         table: Table::Mcp,
@@ -488,6 +489,17 @@ pub(super) const KNOWN: [Known; 36] = [
         default: "false",
         meaning: "a history may be compacted while it is cached: when the model's window is nearly full, and only if that pays for itself soon; the record says after how many requests",
     },
+    Known {
+        key: Key::HourBreakpoints,
+        table: Table::Levers,
+        name: "hour_breakpoints",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "breakpoints that are placed for a client may be for an hour and not for five minutes, from when a conversation's pauses have shown that this pays",
+    },
 ];
 
 impl Key {
@@ -501,7 +513,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 35] = [
+    const ALL: [Key; 36] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -537,6 +549,7 @@ mod tests {
         Key::AcceptLoss,
         Key::ElideFirstSend,
         Key::CompactWhenFull,
+        Key::HourBreakpoints,
     ];
 
     #[test]

@@ -6,6 +6,7 @@ use deadweight_cache::lineage::{Limits, Lineages, Placement, Relation};
 use deadweight_cache::prefix::Prefix;
 use deadweight_cache::watch::Lifetimes;
 use deadweight_levers::Cold;
+use deadweight_price::ttl::Pauses;
 use deadweight_store::Lineage;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, Role};
@@ -15,6 +16,8 @@ use std::collections::HashMap;
 
 /// How many sessions it is remembered of when they were seen.
 const MOST: usize = 4_096;
+/// The longer of the times that entries live for.
+pub(super) const HOUR_MS: u64 = 3_600_000;
 
 /// What is read of a request before it is planned.
 pub(super) struct Facts {
@@ -67,9 +70,16 @@ pub(super) struct Placed {
     pub(super) idle: Option<u64>,
     /// How long the longest-lived cache entry of the conversation lives; `None`: nobody says.
     pub(super) lives: Option<u64>,
+    /// What the pauses of the conversation have come to, this request included.
+    pub(super) pauses: Pauses,
 }
 
 impl Placed {
+    /// It is cached for an hour, because we asked for that.
+    pub(super) fn lives_for_hour(&mut self) {
+        self.lives = self.lives.map(|lives| lives.max(HOUR_MS));
+    }
+
     /// Whether what is cached is known to be gone.
     pub(super) fn cold(&self, idle: Option<u64>) -> Option<Cold> {
         Cold::proven(self.placement.relation, &self.placement.turn.causes, idle, self.lives)
@@ -84,15 +94,25 @@ struct Seen {
     hour: bool,
 }
 
+/// A conversation's last request.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    at_ms: u64,
+    tokens: u64,
+    pauses: Pauses,
+}
+
 /// The conversations that are known.
 pub(super) struct Places {
     lineages: Lineages,
     seen: HashMap<String, Seen>,
+    paces: HashMap<[u8; 16], Pace>,
 }
 
 impl Places {
     pub(super) fn new(remembered: &[Lineage]) -> Self {
-        let mut own = Self { lineages: Lineages::new(Limits::default()), seen: HashMap::new() };
+        let mut own =
+            Self { lineages: Lineages::new(Limits::default()), seen: HashMap::new(), paces: HashMap::new() };
         for lineage in remembered.iter().rev() {
             // What cannot be read is a conversation that is met in the middle.
             if own.lineages.restore(&lineage.session, &lineage.state).is_ok() {
@@ -107,7 +127,8 @@ impl Places {
     pub(super) fn place(&mut self, facts: &Facts, at_ms: u64) -> Placed {
         let lifetimes = Lifetimes::of(facts.prefix.dialect);
         let placement = self.lineages.place(&facts.session, &facts.prefix, at_ms, &lifetimes);
-        let placed = self.placed(placement, facts, at_ms, &lifetimes);
+        let mut placed = self.placed(placement, facts, at_ms, &lifetimes);
+        placed.pauses = self.paced(*placed.placement.conversation.as_bytes(), facts, at_ms);
         let hour = asks_for_hour(&facts.prefix);
         if self.seen.len() >= MOST && !self.seen.contains_key(&facts.session) {
             self.seen.clear();
@@ -115,6 +136,26 @@ impl Places {
         let seen = self.seen.entry(facts.session.clone()).or_insert(Seen { at_ms, hour });
         *seen = Seen { at_ms: seen.at_ms.max(at_ms), hour: seen.hour || hour };
         placed
+    }
+
+    /// What the pauses of a conversation have come to with this request.
+    fn paced(&mut self, conversation: [u8; 16], facts: &Facts, at_ms: u64) -> Pauses {
+        if self.paces.len() >= MOST && !self.paces.contains_key(&conversation) {
+            self.paces.clear();
+        }
+        let tokens = facts.prefix.tokens().get();
+        let last = self.paces.get(&conversation).copied();
+        let mut pauses = last.map(|last| last.pauses).unwrap_or_default();
+        pauses.take(last.map(|last| (at_ms.saturating_sub(last.at_ms), last.tokens)), tokens);
+        self.paces.insert(conversation, Pace { at_ms, tokens, pauses });
+        pauses
+    }
+
+    /// Something of a session is cached for an hour, because we asked for that.
+    pub(super) fn hours(&mut self, session: &str) {
+        if let Some(seen) = self.seen.get_mut(session) {
+            seen.hour = true;
+        }
     }
 
     /// Where a request would be placed. Nothing is remembered.
@@ -139,7 +180,7 @@ impl Places {
             _ => lifetimes.automatic,
         };
         let idle = seen.filter(|_| !unseen).map(|seen| at_ms.saturating_sub(seen.at_ms));
-        Placed { placement, idle, lives }
+        Placed { placement, idle, lives, pauses: Pauses::default() }
     }
 
     /// A request was not answered, and warmed no cache.

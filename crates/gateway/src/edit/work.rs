@@ -3,7 +3,7 @@
 use super::desk::{Committed, Desk, SEEN_EVERY_MS};
 use super::known::Records;
 use super::originals::Originals;
-use super::places::{Facts, Placed, Places};
+use super::places::{Facts, HOUR_MS, Placed, Places};
 use super::rests::{self, Rests};
 use super::settings::{Settings, faithful};
 use super::trail::Follow;
@@ -17,8 +17,9 @@ use crate::relay::{Asked, Edit, OnNote};
 use bytes::Bytes;
 use deadweight_cache::lineage::Relation;
 use deadweight_levers::plan::{Outcome, plan_read};
-use deadweight_levers::{Circumstances, Cold, Lever, Policy, asked_again, restore_tool};
+use deadweight_levers::{Circumstances, Cold, Lever, Policy, asked_again, caches_for_hour, restore_tool};
 use deadweight_price::Book;
+use deadweight_price::ttl::Pauses;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Parser;
@@ -72,6 +73,8 @@ pub(super) struct Known {
     pub(super) holds_out: bool,
     /// Whether the conversation may be cached for an hour.
     pub(super) hour: bool,
+    /// What its pauses have come to.
+    pub(super) pauses: Pauses,
 }
 
 impl Inner {
@@ -118,12 +121,16 @@ impl Inner {
             true => faithful(),
             false => settings.policy(request.asked.provider).clone(),
         };
-        let placed = match request.counts {
+        let mut placed = match request.counts {
             true => self.places().peek(&request.facts, now_ms),
             false => self.places().place(&request.facts, now_ms),
         };
         self.desk.may_make(settings.keeps_decisions);
         let looked = self.desk.look(&request.facts.prefix).await;
+        if caches_for_hour(&request.facts.prefix, &self.desk.view(&request.facts.prefix)) {
+            placed.lives_for_hour();
+            self.places().hours(&request.facts.session);
+        }
         let session: [u8; 32] = Sha256::digest(request.facts.session.as_bytes()).into();
         let account = rests::place(request.asked.account, request.facts.model.as_deref().unwrap_or_default());
         let known = Known {
@@ -134,7 +141,8 @@ impl Inner {
             resting: self.rests.of(&self.desk, account, now_ms).await,
             backed_off: self.originals.backed_off(&request.facts.session),
             holds_out,
-            hour: placed.lives.is_some_and(|lives| lives >= 3_600_000),
+            hour: placed.lives.is_some_and(|lives| lives >= HOUR_MS),
+            pauses: placed.pauses,
         };
         if !request.counts {
             self.tell_used(session, &placed, &request, now_ms);
@@ -144,6 +152,9 @@ impl Inner {
         else {
             return Edit::default();
         };
+        if outcome.upgrades {
+            self.places().hours(&request.facts.session);
+        }
         let edited = record(&outcome, holds_out);
         let body = outcome.body.clone().map(Bytes::from);
         let betas = outcome.betas.clone();
@@ -297,7 +308,7 @@ impl Inner {
                         window: model.and_then(|model| measure::window(&own.book, model, now_ms)),
                         rates: model.and_then(|model| measure::rates(&own.book, model, now_ms, prompt)),
                         hour: known.hour,
-                        ..Circumstances::default()
+                        pauses: known.pauses,
                     };
                     Some(plan_read(&anatomy, &request.facts.prefix, &policy, &circumstances, &view))
                 })

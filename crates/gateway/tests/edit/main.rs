@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod faults;
+mod hours;
 mod machine;
 mod provided;
 mod pruned;

@@ -3,6 +3,9 @@
 //! Three at most: behind the system prompt (or the tools), at the end of the request, and at the end of the request before,
 //! so that it is found however much was said since. They are set anew on every request, as clients do: where a breakpoint
 //! stands is nothing that the provider compares.
+//!
+//! They are for five minutes. Where the user asks for it, they are for an hour from the request on at which the pauses of the
+//! conversation have shown that this pays, and then for ever: all of them, so that none for an hour is behind one that is not.
 
 use crate::binding::Binding;
 use crate::circumstances::Circumstances;
@@ -24,6 +27,21 @@ pub(crate) enum Mark {
     System(usize),
     /// On a block of a message.
     Block(u32, u32),
+}
+
+/// Whether what is set from now on is to be for an hour: decided once, and kept for the conversation.
+pub(crate) fn upgrades(
+    prefix: &Prefix,
+    policy: &Policy,
+    circumstances: &Circumstances<'_>,
+    stage: &Stage,
+) -> bool {
+    // What cannot be written down, or would not be, would be forgotten: and then it would change to and fro.
+    let can = circumstances.journal && !circumstances.counting && !stage.knows_all();
+    let pays = || {
+        circumstances.rates.is_some_and(|rates| circumstances.pauses.hour_pays(&rates, prefix.tokens().get()))
+    };
+    policy.hour_breakpoints && can && !stage.head.as_ref().is_some_and(|head| head.hour) && pays()
 }
 
 pub(crate) fn ask(

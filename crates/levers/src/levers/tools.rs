@@ -115,6 +115,7 @@ pub(crate) fn decide(
             order: Vec::new(),
             reordered: false,
             system: prefix.system_hash(),
+            hour: before.is_some_and(|own| own.hour),
         },
         pruned: Vec::new(),
         offered: BTreeSet::new(),

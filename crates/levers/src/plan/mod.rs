@@ -362,6 +362,9 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
                 &head,
             ),
         };
+        let upgrades = marks.is_ok()
+            && breakpoints::upgrades(self.prefix, self.policy, self.circumstances, &self.stage);
+        head.now.hour |= upgrades;
         tally.answer(
             Lever::PlaceBreakpoints,
             marks.as_ref().map(|marks| marks.len() as u32).map_err(|own| *own),
@@ -383,7 +386,7 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         let may_be_ours = sent.is_some() || self.stage.joined;
         let recovers = unbinds.may;
         let made =
-            Made { sent, records, originals, pruned: head.pruned, left_out, betas, may_be_ours, recovers };
+            Made { sent, records, originals, pruned: head.pruned, left_out, betas, may_be_ours, recovers, upgrades };
         Some(Outcome::made(made, tally))
     }
 

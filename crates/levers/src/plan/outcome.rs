@@ -82,6 +82,8 @@ pub struct Outcome {
     pub may_be_ours: bool,
     /// Whether that may be written down then ([`recovery`](Self::recovery)): the user asked for it.
     pub recovers: bool,
+    /// Whether breakpoints are for an hour from now on in this conversation, and were not before.
+    pub upgrades: bool,
     /// What each lever did, or why it did nothing: all of them, in their order.
     pub actions: Vec<Action>,
 }
@@ -98,7 +100,7 @@ impl Outcome {
     }
 
     pub(super) fn made(made: Made, mut tally: Tally) -> Self {
-        let Made { sent, records, originals, pruned, left_out, betas, may_be_ours, recovers } = made;
+        let Made { sent, records, originals, pruned, left_out, betas, may_be_ours, recovers, upgrades } = made;
         let (body, splices) = match sent {
             Some(sent) => (Some(sent.spliced.into_bytes()), sent.splices),
             None => (None, Vec::new()),
@@ -127,7 +129,7 @@ impl Outcome {
             }
         });
         let actions = actions.collect();
-        Self { body, splices, records, originals, pruned, left_out, betas, may_be_ours, recovers, actions }
+        Self { body, splices, records, originals, pruned, left_out, betas, may_be_ours, recovers, upgrades, actions }
     }
 
     /// What is to be in the journal after the provider refused this request for thinking that is bound to something else, so
@@ -157,7 +159,7 @@ impl Outcome {
     #[must_use]
     pub fn must_commit(&self) -> bool {
         let journaled = |lever| !matches!(lever, Lever::Passthrough | Lever::PlaceBreakpoints);
-        self.actions.iter().any(|action| action.decided > 0 && journaled(action.lever))
+        self.upgrades || self.actions.iter().any(|action| action.decided > 0 && journaled(action.lever))
     }
 }
 
@@ -172,6 +174,7 @@ pub(super) struct Made {
     pub(super) betas: Vec<&'static str>,
     pub(super) may_be_ours: bool,
     pub(super) recovers: bool,
+    pub(super) upgrades: bool,
 }
 
 /// What the levers answered so far.

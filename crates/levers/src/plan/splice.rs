@@ -33,8 +33,11 @@ pub(super) struct Members<'e> {
 /// A range of the body, and what stands in its place.
 type Cut<'t> = (std::ops::Range<usize>, &'t str);
 
-/// The marker that is set.
-pub(crate) const MARKER: &str = "\"cache_control\":{\"type\":\"ephemeral\"}";
+/// The marker that is set, for five minutes and for an hour.
+const MARKERS: [&str; 2] = [
+    "\"cache_control\":{\"type\":\"ephemeral\"}",
+    "\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}",
+];
 
 /// Makes all edits at once. `Some(None)`: there are none. `None`: they cannot be made.
 pub(super) fn apply<'id, 'd>(
@@ -47,6 +50,7 @@ pub(super) fn apply<'id, 'd>(
     marks: &[Mark],
 ) -> Option<Option<Sent>> {
     let mut edits = Edits::new(anatomy.document);
+    let marker = MARKERS[usize::from(head.now.hour)];
     // Where each lever edits, by the first byte of what it names.
     let mut owners: Vec<(usize, usize, Lever)> = Vec::new();
     for &index in &head.removed {
@@ -92,7 +96,7 @@ pub(super) fn apply<'id, 'd>(
         // Breakpoints are only set where the client set none, and then no tool is rewritten for its marker's sake.
         let tool = anatomy.tools.get(*index)?;
         let text = match marked_tool {
-            Some(marked) if marked == *index => rebuilt(text, 0, &[], Some(MARKER)),
+            Some(marked) if marked == *index => rebuilt(text, 0, &[], Some(marker)),
             _ => text.clone(),
         };
         owners.push((tool.value.span().start(), tool.value.span().end(), *lever));
@@ -104,11 +108,11 @@ pub(super) fn apply<'id, 'd>(
             Mark::Tool(index) => {
                 let value = anatomy.tools.get(index)?.value;
                 owners.push((value.span().start(), value.span().end(), Lever::PlaceBreakpoints));
-                edits.replace(value, rebuilt(value.raw(), value.span().start(), &[], Some(MARKER)));
+                edits.replace(value, rebuilt(value.raw(), value.span().start(), &[], Some(marker)));
             }
             Mark::System(index) => {
                 let value = anatomy.system.get(index)?.value;
-                let text = marked(value.kind(), value.raw(), value.span().start(), &[])?;
+                let text = marked(value.kind(), value.raw(), value.span().start(), &[], marker)?;
                 owners.push((value.span().start(), value.span().end(), Lever::PlaceBreakpoints));
                 edits.replace(value, text);
             }
@@ -137,7 +141,7 @@ pub(super) fn apply<'id, 'd>(
     for ((message, block), cuts) in &whole {
         let own = anatomy.messages.get(*message as usize)?;
         let value = anatomy.blocks_of(own).get(*block as usize)?.value;
-        let text = marked(value.kind(), value.raw(), value.span().start(), cuts)?;
+        let text = marked(value.kind(), value.raw(), value.span().start(), cuts, marker)?;
         if cuts.is_empty() {
             owners.push((value.span().start(), value.span().end(), Lever::PlaceBreakpoints));
         }
@@ -164,12 +168,12 @@ pub(super) fn apply<'id, 'd>(
 }
 
 /// A block with a marker: a plain string becomes an array of one text block, which is the same to the provider.
-fn marked(kind: Kind, raw: &str, start: usize, cuts: &[Cut<'_>]) -> Option<String> {
+fn marked(kind: Kind, raw: &str, start: usize, cuts: &[Cut<'_>], marker: &str) -> Option<String> {
     match kind {
-        Kind::Object => Some(rebuilt(raw, start, cuts, Some(MARKER))),
+        Kind::Object => Some(rebuilt(raw, start, cuts, Some(marker))),
         Kind::String => {
             let text = rebuilt(raw, start, cuts, None);
-            Some(format!("[{{\"type\":\"text\",\"text\":{text},{MARKER}}}]"))
+            Some(format!("[{{\"type\":\"text\",\"text\":{text},{marker}}}]"))
         }
         _ => None,
     }
