@@ -3,6 +3,7 @@
 // Helpers of tests stop at what cannot be, as tests do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod elides;
 mod faults;
 mod hours;
 mod machine;

@@ -5,9 +5,10 @@
 
 use crate::leaf::Leaf;
 use crate::lever::{Lever, StandDown};
-use crate::levers::calls::Does;
+use crate::levers::calls::{Call, Does};
 use crate::plan::{Ground, When, Wish};
 use crate::policy::Thresholds;
+use crate::restore::RESTORE_TOOL;
 use crate::text::{floor_boundary, hash, restore_id};
 use deadweight_wire::anatomy::Anatomy;
 use deadweight_wire::json::Kind;
@@ -38,7 +39,10 @@ pub(crate) fn ask(ground: &Ground<'_, '_, '_>) -> Result<Vec<Wish>, StandDown> {
             && !leaf.value.has_lone_surrogate()
             && match ground.open(leaf.at) {
                 Some(When::Cold) => (leaf.at.message as usize) < old,
-                Some(When::First) => policy.elide_at_first_send || (leaf.at.message as usize) < old,
+                Some(When::First) => {
+                    (policy.elide_at_first_send && !is_restored(ground, leaf))
+                        || (leaf.at.message as usize) < old
+                }
                 _ => false,
             }
     };
@@ -74,11 +78,22 @@ pub(crate) fn ask(ground: &Ground<'_, '_, '_>) -> Result<Vec<Wish>, StandDown> {
     }
 }
 
-/// Why a result is out of date, if it is.
-fn stale(ground: &Ground<'_, '_, '_>, leaf: &Leaf<'_, '_>) -> Option<String> {
+/// The call that a result answers.
+fn call<'g, 'd>(ground: &'g Ground<'_, '_, 'd>, leaf: &Leaf<'_, '_>) -> Option<&'g Call<'d>> {
     let message = ground.anatomy.messages.get(leaf.at.message as usize)?;
     let block = ground.anatomy.blocks_of(message).get(leaf.at.block as usize)?;
-    let call = ground.calls.get(&block.tool_id?.as_str()?)?;
+    ground.calls.get(&block.tool_id?.as_str()?)
+}
+
+/// Whether the model has asked for just this to be given back: it would have to ask again, and again.
+fn is_restored(ground: &Ground<'_, '_, '_>, leaf: &Leaf<'_, '_>) -> bool {
+    let Some(call) = call(ground, leaf) else { return false };
+    call.name.ends_with(RESTORE_TOOL) || ground.circumstances.restore_tool == Some(&*call.name)
+}
+
+/// Why a result is out of date, if it is.
+fn stale(ground: &Ground<'_, '_, '_>, leaf: &Leaf<'_, '_>) -> Option<String> {
+    let call = call(ground, leaf)?;
     let path = call.path.as_deref()?;
     match ground.calls.superseded(call)? {
         Does::Changes => {
