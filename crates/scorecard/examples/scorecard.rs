@@ -8,6 +8,8 @@
 mod gateway;
 #[path = "../tests/sessions/measure.rs"]
 mod measure;
+#[path = "../tests/sessions/optins.rs"]
+mod optins;
 
 use deadweight_scorecard::markdown;
 use deadweight_testkit::sessions::set;

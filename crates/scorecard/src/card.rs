@@ -17,8 +17,11 @@ pub struct Card {
     pub debts: Vec<Debt>,
     /// What must hold of whole sessions, and whether it does.
     pub bars: Vec<Bar>,
-    /// What each lever did.
+    /// What each lever did that is on where nobody says anything.
     pub levers: Vec<Lever>,
+    /// What each lever does that is on for those who ask for it, each alone in sessions of its own.
+    #[serde(default)]
+    pub opt_ins: Vec<Lever>,
     /// What sessions cost, class by class and policy by policy. The first class is that of all sessions.
     pub classes: Vec<Class>,
     /// What each front door has switched on where nobody says anything.
@@ -55,7 +58,8 @@ pub struct Lever {
     pub window_tokens: u64,
     /// The layouts of agents on which it fired.
     pub layouts: Vec<String>,
-    /// In how many requests of the sessions it was at work, in the profile that it is judged in.
+    /// In how many requests of the sessions it was at work, in the profile that it is judged in; an opt-in in its own
+    /// sessions.
     pub fired: u64,
     /// Bytes that it took out of these, less those it put in (WITNESSED, from receipts).
     pub bytes: i64,
@@ -69,6 +73,13 @@ pub struct Lever {
     pub errors: u64,
     /// Why it did nothing new, and how often.
     pub stood_down: BTreeMap<String, u64>,
+}
+
+impl Card {
+    /// Every lever on it.
+    pub fn every(&self) -> impl Iterator<Item = &Lever> {
+        self.levers.iter().chain(&self.opt_ins)
+    }
 }
 
 impl Lever {

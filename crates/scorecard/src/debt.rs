@@ -5,7 +5,7 @@ use crate::card::{Card, Debt};
 /// The kinds of debt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A lever fired on no layout of any agent.
+    /// A lever fired on no layout of any agent; an opt-in, which may wait for what no layout holds, in no session either.
     Inert,
     /// A lever that leaves something out is on, and owes the user its note.
     Unsaid,
@@ -45,9 +45,9 @@ pub fn debts(card: &Card) -> Vec<Debt> {
     let mut owes = |kind: Kind, of: &str, text: String| {
         debts.push(Debt { kind: kind.name().to_owned(), of: of.to_owned(), text });
     };
-    for lever in &card.levers {
+    for lever in card.every() {
         let name = lever.name.as_str();
-        if lever.layouts.is_empty() {
+        if lever.layouts.is_empty() && (lever.class != "opt-in" || lever.fired == 0) {
             owes(Kind::Inert, name, format!("{name} did nothing on any layout"));
         }
         if lever.on && lever.class == "bounded" && lever.note.trim().is_empty() {
@@ -94,7 +94,7 @@ pub fn grade(debts: usize, errors: u64) -> &'static str {
 /// Errors that levers caused: on layouts, in sessions with one lever each, and in the default profile.
 #[must_use]
 pub fn errors(card: &Card) -> u64 {
-    card.levers.iter().map(|lever| lever.errors).sum::<u64>() + card.run.refused
+    card.every().map(|lever| lever.errors).sum::<u64>() + card.run.refused
 }
 
 /// Puts debts and grade into a card.
@@ -127,11 +127,8 @@ mod tests {
         };
         let door = |name: &str| Door { name: name.to_owned(), on: vec!["one".to_owned(), "two".to_owned()] };
         Card {
-            levers: vec![
-                lever("one", "lossless", true),
-                lever("two", "bounded", true),
-                lever("three", "opt-in", false),
-            ],
+            levers: vec![lever("one", "lossless", true), lever("two", "bounded", true)],
+            opt_ins: vec![lever("three", "opt-in", false)],
             doors: vec![door("library"), door("gateway"), door("command")],
             ..Card::default()
         }
@@ -139,10 +136,10 @@ mod tests {
 
     /// For each kind of debt, what brings it about in a sound card.
     const MUTANTS: [(Kind, Spoil); 6] = [
-        (Kind::Inert, |card| card.levers[0].layouts.clear()),
+        (Kind::Inert, |card| card.opt_ins[0].layouts.clear()),
         (Kind::Unsaid, |card| card.levers[1].note = " ".to_owned()),
-        (Kind::Unpinned, |card| card.levers[2].pinned_by = None),
-        (Kind::Ungated, |card| card.levers[2].gate = None),
+        (Kind::Unpinned, |card| card.opt_ins[0].pinned_by = None),
+        (Kind::Ungated, |card| card.opt_ins[0].gate = None),
         (Kind::BeyondWindow, |card| card.levers[1].target_tokens = Some(201)),
         (Kind::DoorsDisagree, |card| drop(card.doors[2].on.pop())),
     ];
@@ -167,13 +164,15 @@ mod tests {
 
     #[test]
     fn what_is_no_debt_is_not_taken_for_one() {
-        let fine: [Spoil; 4] = [
+        let fine: [Spoil; 5] = [
             // Who leaves nothing out owes no note; who is off tells nobody anything yet.
             |card| card.levers[0].note.clear(),
-            |card| card.levers[2].note.clear(),
+            |card| card.opt_ins[0].note.clear(),
             // The order of levers is nothing that doors can differ in.
             |card| card.doors[1].on.reverse(),
             |card| card.levers[0].target_tokens = None,
+            // What an opt-in waits for need not be in a layout.
+            |card| (card.opt_ins[0].layouts, card.opt_ins[0].fired) = (Vec::new(), 1),
         ];
         for change in fine {
             let mut card = sound();
@@ -187,9 +186,14 @@ mod tests {
         let grades: Vec<_> = (0..6).map(|debts| grade(debts, 0)).collect();
         assert_eq!(grades, ["A", "B", "C", "D", "F", "F"]);
         assert_eq!(grade(0, 1), "F");
+        for spoil in [(|card| card.levers[0].errors = 1) as Spoil, |card| card.opt_ins[0].errors = 1] {
+            let mut card = sound();
+            spoil(&mut card);
+            assert_eq!(judged(card).grade, "F");
+        }
         let mut card = sound();
-        card.levers[0].errors = 1;
-        assert_eq!(judged(card).grade, "F");
+        card.levers[0].layouts.clear();
+        assert_eq!(judged(card).debts[0].kind, "inert");
         let mut card = sound();
         card.run.refused = 1;
         assert_eq!(judged(card).grade, "F");

@@ -66,16 +66,18 @@ pub fn page(card: &Card) -> String {
              dropped: {blocks}, each counted whenever its history was sent.\n"
         );
     }
-    out.push_str(
-        "\n## Levers\n\n| lever | on | attacks | fired | bytes | ≈ tok | gross | cost | net | errors | layouts |\n\
-         |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
-    );
-    for lever in &card.levers {
-        out.push_str(&row(lever));
-    }
-    out.push('\n');
-    for lever in &card.levers {
-        out.push_str(&details(lever));
+    for (title, levers) in [("Levers", &card.levers), ("Opt-in levers", &card.opt_ins)] {
+        if levers.is_empty() {
+            continue;
+        }
+        let _ = write!(
+            out,
+            "\n## {title}\n\n| lever | on | attacks | fired | bytes | ≈ tok | gross | cost | net | errors | layouts |\n\
+             |---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
+        );
+        levers.iter().for_each(|lever| out.push_str(&row(lever)));
+        out.push('\n');
+        levers.iter().for_each(|lever| out.push_str(&details(lever)));
     }
     out.push_str("\n## What sessions cost\n");
     for class in &card.classes {

@@ -35,7 +35,7 @@ pub(crate) fn text(card: &Card, here: Option<&Here>, screen: Screen) -> String {
         .collect();
     parts.push(debts);
     parts.push(levers(card, here).draw(2, screen.columns, false));
-    parts.push(card.levers.iter().map(|lever| details(lever, screen)).collect());
+    parts.push(card.every().map(|lever| details(lever, screen)).collect());
     parts.push(bars(&card.bars).draw(2, screen.columns, false));
     parts.push(basis(here, screen));
     parts.retain(|part| !part.is_empty());
@@ -55,7 +55,7 @@ fn levers(card: &Card, here: Option<&Here>) -> Table {
         heads.extend([("here", Column::Number), ("B", Column::Number)]);
     }
     let mut table = Table::new(&heads, DIM);
-    for lever in &card.levers {
+    for lever in card.every() {
         let on = if lever.on { Cell::from("on") } else { Cell::from("off").styled(DIM) };
         let mut cells = vec![
             lever.name.as_str().into(),

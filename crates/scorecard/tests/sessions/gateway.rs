@@ -102,6 +102,14 @@ impl Gate {
         }
     }
 
+    /// It ends, and another one takes up on the same folder with this policy. What was received until then is not told.
+    pub(crate) fn take_up(&mut self, policy: Policy) -> io::Result<()> {
+        self.end()?;
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.policy = policy;
+        self.begin()
+    }
+
     /// Ends it; what its receipts said, by lever.
     pub(crate) fn receipts(mut self) -> io::Result<BTreeMap<String, Receipts>> {
         self.end()?;

@@ -6,5 +6,6 @@
 mod committed;
 mod gateway;
 mod measure;
+mod optins;
 mod pins;
 mod recorded;

@@ -1,6 +1,7 @@
 //! Plays sessions and layouts, and makes the card of what came out.
 
 use crate::gateway::{Gate, Receipts};
+use crate::optins;
 use deadweight_levers::{Lever, Policy, Profile, ToolRule};
 use deadweight_scorecard::bar::{self, allowed, bars};
 use deadweight_scorecard::card::{self, Card, Door, Paid, Run, SCHEMA};
@@ -8,7 +9,7 @@ use deadweight_scorecard::{debt, known};
 use deadweight_testkit::layouts::{Layout, Size, all};
 use deadweight_testkit::sessions::foreign::{Foreign, Rewriting};
 use deadweight_testkit::sessions::{
-    BINDING, Class, Fate, Line, OLDER, Plan, Played, Straight, figures, play, post,
+    BINDING, Between, Class, Fate, Line, OLDER, Plan, Played, Straight, figures, play, post,
 };
 use deadweight_testkit::strict::models::{self, model};
 use deadweight_testkit::upstream::Turn;
@@ -25,13 +26,13 @@ pub(crate) fn judged() -> Vec<Lever> {
 }
 
 /// What a session cost by each policy.
-struct Session {
-    plan: Plan,
-    plain: Played,
-    ours: Played,
-    receipts: BTreeMap<String, Receipts>,
-    alone: BTreeMap<Lever, Played>,
-    foreign: Vec<Played>,
+pub(crate) struct Session {
+    pub(crate) plan: Plan,
+    pub(crate) plain: Played,
+    pub(crate) ours: Played,
+    pub(crate) receipts: BTreeMap<String, Receipts>,
+    pub(crate) alone: BTreeMap<Lever, Played>,
+    pub(crate) foreign: Vec<Played>,
 }
 
 /// In every third session the user never lets some tools run.
@@ -73,7 +74,7 @@ fn session(plan: Plan) -> io::Result<Session> {
 }
 
 /// Does work for each item, on as many threads as there are processors; what comes of it, in the items' order.
-fn each<T: Send + Sync, R: Send>(
+pub(crate) fn each<T: Send + Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> io::Result<R> + Sync,
 ) -> io::Result<Vec<R>> {
@@ -105,15 +106,39 @@ pub(crate) struct Laid {
 /// One agent's layout, turn by turn, with an idle time before the last: straight, and through the gateway with these levers
 /// switched on and no others.
 pub(crate) fn laid(name: &'static str, layouts: &[Layout], levers: &[Lever]) -> io::Result<Laid> {
+    laid_after(name, layouts, levers, 0)
+}
+
+/// The same, after so many other sessions of the agent have passed in which nothing was decided.
+pub(crate) fn laid_after(
+    name: &'static str,
+    layouts: &[Layout],
+    levers: &[Lever],
+    before: usize,
+) -> io::Result<Laid> {
     let deny = vec!["*e*e*".to_owned()];
     let switches = levers.iter().map(|lever| (*lever, true)).collect();
     let tools = ToolRule { deny, allow: Vec::new() };
     let policy = Policy { profile: Profile::Faithful, switches, tools, ..Policy::default() };
     let (plain, line) = (Line::start()?, Line::start()?);
-    let gate = Gate::start(&line, policy, true)?;
-    let url = deadweight_testkit::sessions::Between::url(&gate);
-    let headers = [("x-api-key", "sk-dummy"), ("x-claude-code-session-id", name), ("session-id", name)];
-    let headers = headers.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let headers = |session: &str| {
+        [("x-api-key", "sk-dummy"), ("x-claude-code-session-id", session), ("session-id", session)]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    };
+    let mut gate = Gate::start(&line, policy.clone(), true)?;
+    for number in 0..before {
+        line.says([Turn::text("Done.")]);
+        let headers = headers(&format!("before {number}"));
+        if let Some(layout) = layouts.last() {
+            post(&Between::url(&gate), layout.path, &headers, layout.body.as_bytes())?;
+        }
+    }
+    if before > 0 {
+        line.provider.take_exchanges();
+        line.wait(Duration::from_secs(9_000));
+        gate.take_up(policy)?;
+    }
+    let (url, headers) = (Between::url(&gate), headers(name));
     let mut errors = 0;
     for (turn, layout) in layouts.iter().enumerate() {
         let wait = if turn + 1 == layouts.len() { 9_000 } else { 20 };
@@ -167,17 +192,23 @@ fn texts<'a>(value: &'a mut Value, long: &mut Vec<&'a mut String>) {
     }
 }
 
+/// Every layout, turn by turn: its name, and its requests.
+pub(crate) fn grown(turns: usize) -> Vec<(&'static str, Vec<Layout>)> {
+    let each: Vec<Vec<Layout>> =
+        (0..turns).map(|turns| all(Size { tools: 12, turns, text: 40_000 })).collect();
+    let of = |name: &'static str| {
+        let own = each.iter().flatten().filter(|layout| layout.name == name).enumerate();
+        (name, own.map(|(turn, layout)| lived(layout, turn)).collect())
+    };
+    each[0].iter().map(|layout| of(layout.name)).collect()
+}
+
 /// Every layout with all levers; and with each lever alone that did nothing beside the others.
 fn all_laid() -> io::Result<Vec<Laid>> {
-    let grown: Vec<Vec<Layout>> = (0..7).map(|turns| all(Size { tools: 12, turns, text: 40_000 })).collect();
-    let names: Vec<&'static str> = grown[0].iter().map(|layout| layout.name).collect();
-    let own = |name: &str| -> Vec<Layout> {
-        let own = grown.iter().flatten().filter(|layout| layout.name == name).enumerate();
-        own.map(|(turn, layout)| lived(layout, turn)).collect()
-    };
-    let mut all = each(&names, |name| laid(name, &own(name), &judged()))?;
+    let grown = grown(7);
+    let mut all = each(&grown, |(name, own)| laid(name, own, &judged()))?;
     for lever in inert(&all) {
-        for (both, alone) in all.iter_mut().zip(each(&names, |name| laid(name, &own(name), &[lever]))?) {
+        for (both, alone) in all.iter_mut().zip(each(&grown, |(name, own)| laid(name, own, &[lever]))?) {
             both.errors += alone.errors;
             both.receipts.extend(alone.receipts.into_iter().filter(|(_, own)| own.fired > 0));
         }
@@ -245,7 +276,7 @@ fn tokens(played: &Played) -> i64 {
     played.sent.iter().map(|sent| sent.bill.usage.prompt() as i64).sum()
 }
 
-fn lever(lever: Lever, sessions: &[Session], laid: &[Laid]) -> card::Lever {
+pub(crate) fn lever(lever: Lever, sessions: &[Session], laid: &[Laid]) -> card::Lever {
     let name = lever.name();
     let on = lever.on(Profile::Default);
     let pinned = known::of(name).filter(|known| known.on == on);
@@ -340,6 +371,7 @@ pub(crate) fn measured(plans: &[Plan]) -> io::Result<Card> {
     let mut card = Card {
         schema: SCHEMA.to_owned(),
         levers: judged().into_iter().map(|own| lever(own, &sessions, &laid)).collect(),
+        opt_ins: optins::measured()?,
         classes,
         doors: vec![
             Door {
@@ -390,9 +422,9 @@ fn basis() -> Vec<String> {
         "Money and tokens of a lever: the same sessions with that lever alone, beside those with nothing in between. Gross is \
          what steps were cheaper by, cost what steps were dearer by."
             .to_owned(),
-        "Levers that are off where nobody says anything are not on this card.".to_owned(),
         "In a third of the sessions the user denies some tools; where a restore tool is needed, it is offered.".to_owned(),
     ];
+    basis.extend(optins::basis());
     basis.extend(figures::ALL.map(|figure| format!("{}: {}.", figure.what, figure.source)));
     basis.extend(figures::SHARES.iter().map(|(what, source)| format!("{what}: {source}.")));
     basis.extend(Foreign::ALL.map(|foreign| format!("{}: {}.", foreign.name(), foreign.source())));

@@ -38,6 +38,8 @@ pub struct Kind {
     pub thinks: bool,
     /// Whether results hold images.
     pub images: bool,
+    /// Whether the client keeps a tool out of the prompt itself until it is found.
+    pub defers: bool,
     /// Whether system prompt and tools weigh what they weigh in a real agent (7 KB, and 24 tools of 43 KB, as measured with
     /// Claude Code in November 2026), or next to nothing.
     pub heavy: bool,
@@ -53,6 +55,7 @@ pub const CALM: Kind = Kind {
     marks: true,
     thinks: true,
     images: true,
+    defers: true,
     heavy: false,
 };
 
@@ -72,11 +75,14 @@ pub struct Client {
 }
 
 /// The tools that a conversation begins with.
-pub(super) fn tools(heavy: bool) -> Vec<Value> {
+pub(super) fn tools(kind: &Kind) -> Vec<Value> {
+    let heavy = kind.heavy;
     let own = if heavy { 2_400 } else { 300 };
     let names = ["Read", "Edit", "Bash", "mcp__git__push", "mcp__git__log", "restore"];
     let mut tools: Vec<_> = names.iter().enumerate().map(|(at, name)| tool(name, at, own)).collect();
-    tools[4]["defer_loading"] = true.into();
+    if kind.defers {
+        tools[4]["defer_loading"] = true.into();
+    }
     if heavy {
         let builtin = (0..8).map(|at| tool(&format!("Builtin{at}"), 100 + at, 2_400));
         let served = (0..10).map(|at| tool(&format!("mcp__git__command_{at}"), 200 + at, 900));
@@ -92,7 +98,7 @@ impl Client {
             kind,
             dice: Dice::new(seed),
             model: kind.model,
-            main: Conversation::new(seed + 1, "Please do the work.", kind.heavy),
+            main: Conversation::new(seed + 1, "Please do the work.", &kind),
             others: Vec::new(),
         }
     }
@@ -110,7 +116,7 @@ impl Client {
         let number = self.others.len() + 1;
         let seed = self.dice.below(1 << 30);
         let opening = format!("You are helper {number}. {}", prose(number, 200));
-        self.others.push(Conversation::new(seed, &opening, self.kind.heavy));
+        self.others.push(Conversation::new(seed, &opening, &self.kind));
     }
 
     /// The body of the next request: of the main conversation, or of another.

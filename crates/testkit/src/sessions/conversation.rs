@@ -33,10 +33,10 @@ pub fn content(turn: &Turn) -> Vec<Value> {
 }
 
 impl Conversation {
-    pub(super) fn new(seed: u64, opening: &str, heavy: bool) -> Self {
+    pub(super) fn new(seed: u64, opening: &str, kind: &Kind) -> Self {
         Self {
             messages: vec![json!({ "role": "user", "content": [{ "type": "text", "text": opening }] })],
-            tools: tools(heavy),
+            tools: tools(kind),
             dice: Dice::new(seed),
             number: 0,
             files: Vec::new(),
@@ -105,7 +105,7 @@ impl Conversation {
                 let input = json!({ "file_path": path(at), "new_string": prose(number, bytes) });
                 ("Edit", input, json!(format!("{} has been changed.", path(at))))
             }
-            32..35 => {
+            32..35 if kind.defers => {
                 let found = json!([{ "type": "tool_reference", "tool_name": "mcp__git__log" }]);
                 ("Bash", json!({ "command": format!("find tools {number}") }), found)
             }

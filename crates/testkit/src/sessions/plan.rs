@@ -62,12 +62,14 @@ pub struct Plan {
     pub fate: Fate,
     /// Whether sub-agents begin, users go back, clients compact and repeat requests.
     pub busy: bool,
+    /// Whether the client asks once more when it is refused; else that ends the session.
+    pub persists: bool,
 }
 
 impl Plan {
     /// A session in which nothing happens but work.
     pub fn calm(seed: u64) -> Self {
-        Self { seed, kind: CALM, steps: 20, fate: Fate::Calm, busy: false }
+        Self { seed, kind: CALM, steps: 20, fate: Fate::Calm, busy: false, persists: false }
     }
 
     /// The classes that it counts for.
@@ -135,7 +137,7 @@ pub fn set(count: usize) -> Vec<Plan> {
             // journal nobody knows it any more.
             let lost = kind.switches_model && fate == Fate::LosesJournal;
             let fate = if lost { Fate::Restarts } else { fate };
-            Plan { seed: number * 1_000 + 17, kind, steps, fate, busy: true }
+            Plan { seed: number * 1_000 + 17, kind, steps, fate, busy: true, persists: false }
         })
         .collect()
 }

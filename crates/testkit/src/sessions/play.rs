@@ -97,7 +97,8 @@ pub struct Played {
     pub sent: Vec<Sent>,
     /// All of that.
     pub bill: Bill,
-    /// Those that were refused. The first ends the session, as it ends those of real clients.
+    /// Those that were refused. The first ends the session, as it ends those of real clients, unless the plan says that the
+    /// client asks once more.
     pub refused: Vec<Refused>,
     /// Thinking blocks that the provider dropped without refusing them.
     pub dropped: usize,
@@ -220,7 +221,8 @@ impl Player<'_> {
         let (said, answers) = self.client.conversation(other).turn(&kind);
         self.line.says(std::iter::repeat_n(said, times));
         let mut content = None;
-        for _ in 0..times {
+        let mut left = times;
+        while left > 0 {
             let answer = post(url, "/v1/messages?beta=true", &self.headers(), &body)?;
             self.played.requests += 1;
             self.arrived(step, other, &body, free);
@@ -229,8 +231,12 @@ impl Player<'_> {
                     let rule = "gateway".to_owned();
                     self.played.refused.push(Refused { step, rule, message: answer.message() });
                 }
+                if self.plan.persists && self.played.refused.len() == 1 {
+                    continue;
+                }
                 return Ok(false);
             }
+            left -= 1;
             content = answer.content();
         }
         let content = content.ok_or_else(|| io::Error::other("an answer that nobody can read"))?;

@@ -49,6 +49,7 @@ fn others_rewrite_what_is_cached_and_break_bound_thinking() {
         steps: 40,
         fate: Fate::Calm,
         busy: false,
+        persists: false,
     };
     let bound = Plan { kind: Kind { model: BINDING, ..older.kind }, ..older };
     for policy in Foreign::ALL {
