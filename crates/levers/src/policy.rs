@@ -162,6 +162,9 @@ pub struct Policy {
     pub accept_loss: bool,
     /// Results may be cut when they are sent for the first time.
     pub elide_at_first_send: bool,
+    /// The account has the beta for changes of tools in mid-conversation: tools that arrive late may be told of where they
+    /// arrive.
+    pub late_tools: bool,
     /// Breakpoints that we set may be for an hour, where the pauses of a conversation make that pay.
     pub hour_breakpoints: bool,
     /// The history may be compacted also while it is cached: when the model's window is nearly full, and it pays for

@@ -2,11 +2,11 @@
 //!
 //! | record | key | says |
 //! |---|---|---|
-//! | [`Sent`] | chain hash of the client's messages up to and with one | that message was sent, with these texts put in it; without any it was sent as it came |
+//! | [`Sent`] | chain hash of the client's messages up to and with one | that message was sent, with these texts put in it; without any it was sent as it came; and what was said behind it |
 //! | [`Bound`](Record::Bound) | the same | it was sent to a model that binds thinking, or may |
 //! | [`Turned`] | chain hash of all messages of the request at a cold start | what was put into messages that were sent before, and which of them are left out; holds for whatever continues that request |
 //! | [`Unbound`](Record::Unbound) | chain hash of the client's messages up to and with one | the provider refused the thinking in that message; whatever continues it asks to have such thinking dropped |
-//! | [`Head`] | the hash of its own bytes; the last message of a request names it | which tools are left out or wait, in which order they are cached, what the provider is asked to edit |
+//! | [`Head`] | the hash of its own bytes; the last message of a request names it | which tools are left out or wait, in which order they are cached, which came late, what the provider is asked to edit, for how long it is cached |
 //!
 //! A text that was put in place is kept as the JSON string that went over the wire, so that it is the same for ever,
 //! whatever later versions would write. Markers are never a part of it.
@@ -66,6 +66,28 @@ pub struct Sent {
     pub head: Option<Digest>,
     /// What was put in it. Every other block went as it came.
     pub puts: Vec<Put>,
+    /// What was said behind it, in a message of the system's.
+    pub behind: Option<Behind>,
+}
+
+/// A message of the system's that was put behind one of the client's, by which tools come and go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Behind {
+    /// The message, as JSON.
+    pub json: Box<str>,
+    /// The tools by name, and whether each came.
+    pub changes: Vec<(String, bool)>,
+}
+
+/// A tool that came when the list was cached already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Late {
+    /// Its name.
+    pub name: String,
+    /// The hash of its definition as the client sends it.
+    pub hash: Digest,
+    /// Its definition as it is sent: it waits outside the prompt until it is told of.
+    pub json: Box<str>,
 }
 
 /// What was put, at a cold start (or where the user asked for it), into messages that had been sent before.
@@ -99,6 +121,8 @@ pub struct Head {
     pub system: Digest,
     /// Whether breakpoints that we set are for an hour.
     pub hour: bool,
+    /// The tools that came late.
+    pub late: Vec<Late>,
 }
 
 impl Head {
@@ -206,12 +230,20 @@ impl Record {
             Self::Sent(own) => {
                 out.0.push(SENT);
                 out.digest(&own.chain);
-                out.flag(own.bound);
+                // As below: what came later is said of only where there is any.
+                out.0.push(u8::from(own.bound) | u8::from(own.behind.is_some()) << 1);
                 out.flag(own.head.is_some());
                 if let Some(head) = &own.head {
                     out.digest(head);
                 }
                 out.list(&own.puts, Writer::put);
+                if let Some(behind) = &own.behind {
+                    out.text(&behind.json);
+                    out.list(&behind.changes, |out, (name, came)| {
+                        out.text(name);
+                        out.flag(*came);
+                    });
+                }
             }
             Self::Bound(chain) => {
                 out.0.push(BOUND);
@@ -301,11 +333,16 @@ impl Writer {
         }
         self.list(&own.order, Writer::digest);
         // What came later stands behind, and only where it says something: so what was written before is read.
-        let more = own.hour;
+        let more = own.hour || !own.late.is_empty();
         self.0.push(u8::from(own.reordered) | u8::from(more) << 1);
         self.digest(&own.system);
         if more {
             self.flag(own.hour);
+            self.list(&own.late, |out, late| {
+                out.text(&late.name);
+                out.digest(&late.hash);
+                out.text(&late.json);
+            });
         }
     }
 
@@ -384,9 +421,20 @@ impl Reader<'_> {
         let [kind] = self.bytes()?;
         Some(match kind {
             SENT => {
-                let (chain, bound, named) = (self.digest()?, self.flag()?, self.flag()?);
+                let (chain, [flags], named) = (self.digest()?, self.bytes()?, self.flag()?);
                 let head = if named { Some(self.digest()?) } else { None };
-                Record::Sent(Sent { chain, bound, head, puts: self.list(Self::put)? })
+                let puts = self.list(Self::put)?;
+                let behind = match flags & 2 > 0 {
+                    false => None,
+                    true => Some(Behind {
+                        json: self.text()?.into(),
+                        changes: self.list(|reader| Some((reader.text()?, reader.flag()?)))?,
+                    }),
+                };
+                if flags > 3 {
+                    return None;
+                }
+                Record::Sent(Sent { chain, bound: flags & 1 > 0, head, puts, behind })
             }
             BOUND => Record::Bound(self.digest()?),
             UNBOUND => Record::Unbound(self.digest()?),
@@ -421,10 +469,17 @@ impl Reader<'_> {
         let [flags] = self.bytes()?;
         let (reordered, more) = (flags & 1 > 0, flags & 2 > 0);
         let system = self.digest()?;
-        let hour = more && self.flag()?;
+        let (hour, late) = match more {
+            false => (false, Vec::new()),
+            true => (self.flag()?, self.list(Self::late)?),
+        };
         // What says nothing is not written.
-        let whole = flags < 4 && more == hour;
-        whole.then_some(Head { rule, kept, hot, edits, order, reordered, system, hour })
+        let whole = flags < 4 && more == (hour || !late.is_empty());
+        whole.then_some(Head { rule, kept, hot, edits, order, reordered, system, hour, late })
+    }
+
+    fn late(&mut self) -> Option<Late> {
+        Some(Late { name: self.text()?, hash: self.digest()?, json: self.text()?.into() })
     }
 }
 
@@ -456,16 +511,25 @@ mod tests {
             reordered: true,
             system: digest(8),
             hour: true,
+            late: vec![Late { name: "late".to_owned(), hash: digest(5), json: "{}".into() }],
         };
-        let early = Head { hour: false, ..head.clone() };
+        let early = Head { hour: false, late: Vec::new(), ..head.clone() };
+        let behind = Behind { json: "{}".into(), changes: vec![("late".to_owned(), true)] };
         vec![
             Record::Sent(Sent {
                 chain: digest(1),
                 bound: true,
                 head: Some(digest(9)),
                 puts: vec![put.clone(), plain],
+                behind: None,
             }),
-            Record::Sent(Sent { chain: digest(1), bound: false, head: None, puts: Vec::new() }),
+            Record::Sent(Sent {
+                chain: digest(1),
+                bound: false,
+                head: None,
+                puts: Vec::new(),
+                behind: Some(behind),
+            }),
             Record::Bound(digest(2)),
             Record::Unbound(digest(2)),
             Record::Turned(Turned {
@@ -504,7 +568,7 @@ mod tests {
     #[test]
     fn keys_of_different_records_differ() {
         let keys: BTreeSet<_> = all().iter().map(Record::key).collect();
-        assert_eq!(keys.len(), 5);
+        assert_eq!(keys.len(), 7);
         assert_eq!(Record::Bound(digest(2)).key(), Record::bound(&digest(2)));
     }
 }

@@ -48,6 +48,23 @@ pub const SEARCH_TOOLS: Fact<&[&str]> = Fact {
     source: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool; OpenAI's guide to tool search",
 };
 
+/// Models that can be told in mid-conversation which tools come and go.
+pub const TOOL_CHANGES: Fact<&[&str]> = Fact {
+    value: &[
+        "claude-fable-5-1",
+        "claude-mythos-5-1",
+        "claude-fable-5",
+        "claude-mythos-5",
+        "claude-opus-5-5",
+        "claude-opus-5",
+        "claude-opus-4-8",
+        "claude-sonnet-5-5",
+        "claude-haiku-5-5",
+    ],
+    date: "2026-12-01",
+    source: "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages",
+};
+
 /// Models that do not look at what stood before their thinking. An entry that ends in `-` is a family: reasoning of
 /// OpenAI's and Google's models is signed as an item and not bound to what stands before it (their documentation, same
 /// time).

@@ -40,6 +40,7 @@ pub(crate) enum Key {
     ElideFirstSend,
     CompactWhenFull,
     HourBreakpoints,
+    LateTools,
 }
 
 /// The table of `deadweight.toml` that a setting stands in.
@@ -87,7 +88,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const KNOWN: [Known; 37] = [
+pub(super) const KNOWN: [Known; 38] = [
     Known {
         key: Key::Surface,
         table: Table::Mcp,
@@ -500,6 +501,17 @@ pub(super) const KNOWN: [Known; 37] = [
         default: "false",
         meaning: "breakpoints that are placed for a client may be for an hour and not for five minutes, from when a conversation's pauses have shown that this pays",
     },
+    Known {
+        key: Key::LateTools,
+        table: Table::Levers,
+        name: "late_tools",
+        flag: None,
+        variable: None,
+        in_project: InProject::Nothing,
+        takes: "`true` or `false`",
+        default: "false",
+        meaning: "your account has the beta for tools that change in mid-conversation: tools that arrive late are told of where they arrive, and what is cached stays",
+    },
 ];
 
 impl Key {
@@ -513,7 +525,7 @@ impl Key {
 mod tests {
     use super::*;
 
-    const ALL: [Key; 36] = [
+    const ALL: [Key; 37] = [
         Key::Surface,
         Key::Lazy,
         Key::Eager,
@@ -550,6 +562,7 @@ mod tests {
         Key::ElideFirstSend,
         Key::CompactWhenFull,
         Key::HourBreakpoints,
+        Key::LateTools,
     ];
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) fn of(merge: &mut Merge, directory: &Path) -> Settings {
     policy.elide_at_first_send = flag(Key::ElideFirstSend);
     policy.compact_when_full = flag(Key::CompactWhenFull);
     policy.hour_breakpoints = flag(Key::HourBreakpoints);
+    policy.late_tools = flag(Key::LateTools);
     policy.tools = ToolRule { deny: names(merge, Key::Deny), allow: names(merge, Key::Allow) };
     policy.tools.deny.extend(of_lock(&directory.join(LOCK_FILE)));
     let routes = pairs(merge, Key::LeverRoute, |name, value| {

@@ -6,6 +6,7 @@
 mod elides;
 mod faults;
 mod hours;
+mod late;
 mod machine;
 mod provided;
 mod pruned;

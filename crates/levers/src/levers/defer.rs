@@ -126,7 +126,7 @@ fn first(slots: &[Slot<'_, '_, '_>], circumstances: &Circumstances<'_>) -> BTree
 }
 
 /// Whether a tool can be deferred: it is a client's own with a schema, and the client says nothing of it.
-fn is_deferrable(slot: &Slot<'_, '_, '_>, dialect: Dialect) -> bool {
+pub(super) fn is_deferrable(slot: &Slot<'_, '_, '_>, dialect: Dialect) -> bool {
     let tool = slot.tool;
     let of_client = tool.server_type.is_none() && tool.schema.is_some();
     let kind = tool.value.get("type");

@@ -7,7 +7,7 @@
 
 use crate::circumstances::Circumstances;
 use crate::lever::{Lever, StandDown};
-use crate::levers::defer;
+use crate::levers::{defer, late};
 use crate::plan::stage::Stage;
 use crate::policy::{Policy, ToolRule};
 use crate::record;
@@ -31,6 +31,8 @@ pub(crate) struct Head {
     pub(crate) deferred: Vec<usize>,
     /// The search that is put behind the last tool.
     pub(crate) search: Option<&'static str>,
+    /// Tools that came late: what is put behind the list, what is said, and what becomes of what was said before.
+    pub(crate) late: late::Answer,
     /// The tools in whose place other text stands: another tool, or the same with a marker.
     pub(crate) replaced: Vec<(usize, String, Lever)>,
     /// What is to be remembered.
@@ -106,6 +108,7 @@ pub(crate) fn decide(
         removed: Vec::new(),
         deferred: Vec::new(),
         search: None,
+        late: late::Answer::default(),
         replaced: Vec::new(),
         now: record::Head {
             rule: before.and_then(|own| own.rule.clone()),
@@ -116,6 +119,7 @@ pub(crate) fn decide(
             reordered: false,
             system: prefix.system_hash(),
             hour: before.is_some_and(|own| own.hour),
+            late: before.map(|own| own.late.clone()).unwrap_or_default(),
         },
         pruned: Vec::new(),
         offered: BTreeSet::new(),
@@ -138,13 +142,25 @@ pub(crate) fn decide(
     (head.deferring, head.deferring_again) = (waits.decided, waits.again);
     head.search = waits.search;
     head.deferred = waits.tools.iter().map(|(index, _)| *index).collect();
+    let waiting = !head.deferred.is_empty();
     // A marker of one that waits goes to the one before, as that of one that goes.
     gone.extend(&head.deferred);
     head.replaced.extend(waits.tools.into_iter().map(|(index, text)| (index, text, Lever::DeferTools)));
+    let said = late::decide(&slots, &gone, anatomy, policy, circumstances, stage, steady);
+    gone.extend(said.tools.iter().map(|(index, _)| *index));
+    head.deferred.extend(said.tools.iter().map(|(index, _)| *index));
+    head.replaced.extend(said.tools.iter().map(|(index, text)| (*index, text.clone(), Lever::SteadyPrefix)));
+    head.now.late.clone_from(&said.now);
+    head.late = said;
     let kept: Vec<&Slot<'_, '_, '_>> =
         slots.iter().filter(|slot| slot.hash.is_some() && !gone.contains(&slot.index)).collect();
     head.offered = kept.iter().map(|slot| slot.name.clone()).collect();
+    head.offered.extend(head.late.offered.iter().cloned());
     let order = steady_prefix(&mut head, &kept, before, stage, steady);
+    if head.late.changed > 0 {
+        head.steadying = Ok(head.late.changed + head.steadying.unwrap_or(0));
+    }
+    head.steadying_again += head.late.again;
     // A marker stays at the place where the client set it; where that tool goes, it moves to the one before.
     let mut markers: Vec<Option<Value<'_, '_>>> =
         kept.iter().map(|slot| slot.tool.cache_control.map(|mark| mark.value)).collect();
@@ -163,8 +179,9 @@ pub(crate) fn decide(
         }
         let lever = match tool.index == slot.index {
             false => Lever::SteadyPrefix,
-            true if head.removed.is_empty() => Lever::DeferTools,
-            true => Lever::PruneTools,
+            true if !head.removed.is_empty() => Lever::PruneTools,
+            true if waiting => Lever::DeferTools,
+            true => Lever::SteadyPrefix,
         };
         match with_marker(tool.tool, *marker) {
             Some(text) => head.replaced.push((slot.index, text, lever)),
@@ -180,6 +197,7 @@ fn untouched(mut head: Head, slots: &[Slot<'_, '_, '_>]) -> Head {
     head.removed.clear();
     head.deferred.clear();
     head.search = None;
+    head.late = late::Answer::default();
     head.replaced.clear();
     head.pruned.clear();
     head.now.order = slots.iter().filter_map(|slot| slot.hash).collect();

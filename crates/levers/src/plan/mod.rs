@@ -23,7 +23,7 @@ pub use outcome::{Action, Original, Outcome, Splice};
 use crate::circumstances::Circumstances;
 use crate::leaf::{self, At, Leaf};
 use crate::lever::{Lever, StandDown};
-use crate::levers::{breakpoints, calls, compact, dedup, elide, recover, server_edit, tools};
+use crate::levers::{breakpoints, calls, compact, dedup, elide, late, recover, server_edit, tools};
 use crate::policy::Policy;
 use crate::record::{Put, Record, Sent, Turned};
 use crate::view::Decisions;
@@ -362,8 +362,8 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
                 &head,
             ),
         };
-        let upgrades = marks.is_ok()
-            && breakpoints::upgrades(self.prefix, self.policy, self.circumstances, &self.stage);
+        let upgrades =
+            marks.is_ok() && breakpoints::upgrades(self.prefix, self.policy, self.circumstances, &self.stage);
         head.now.hour |= upgrades;
         tally.answer(
             Lever::PlaceBreakpoints,
@@ -375,18 +375,30 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
         let members = splice::Members { edits: edits.put.as_deref(), unbinds: unbinds.put };
         let sent = splice::apply(self.anatomy, &leaves, &puts, &gone, &head, members, &marks)?;
         if let Some(sent) = &sent {
-            proof::holds(self.anatomy, sent.spliced.bytes(), &gone, members)?;
+            proof::holds(self.anatomy, sent.spliced.bytes(), &gone, members, &head.late)?;
         }
         let view = new_view.then_some(&gone);
         let records = if self.circumstances.counting { Vec::new() } else { self.records(&puts, view, &head) };
         let left_out = gone.into_iter().collect();
+        let added = head.late.behind.keys().copied().collect();
         let mut betas = Vec::new();
         betas.extend(members.edits.map(|_| server_edit::BETA));
         betas.extend(members.unbinds.map(|_| recover::BETA));
+        betas.extend((!head.late.behind.is_empty()).then_some(late::BETA));
         let may_be_ours = sent.is_some() || self.stage.joined;
         let recovers = unbinds.may;
-        let made =
-            Made { sent, records, originals, pruned: head.pruned, left_out, betas, may_be_ours, recovers, upgrades };
+        let made = Made {
+            sent,
+            records,
+            originals,
+            pruned: head.pruned,
+            left_out,
+            added,
+            betas,
+            may_be_ours,
+            recovers,
+            upgrades,
+        };
         Some(Outcome::made(made, tally))
     }
 
@@ -539,7 +551,8 @@ impl<'id, 'd> Planner<'_, 'id, 'd> {
             let puts = first.remove(&(number as u32)).unwrap_or_default();
             // Whom an answer came from that was not asked for here is not known.
             let bound = bound || self.stage.is_answered(number);
-            records.push(Record::Sent(Sent { chain: link.chain, bound, head: own, puts }));
+            let behind = if number == end { head.late.says.clone() } else { None };
+            records.push(Record::Sent(Sent { chain: link.chain, bound, head: own, puts, behind }));
         }
         if !self.stage.knows(end) && self.stage.head.as_deref() != Some(&head.now) {
             records.push(Record::Head(head.now.clone()));

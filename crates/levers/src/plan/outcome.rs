@@ -74,6 +74,8 @@ pub struct Outcome {
     pub pruned: Vec<String>,
     /// The messages that were left out, by their index.
     pub left_out: Vec<u32>,
+    /// The messages behind which one of the system's was put, by their index.
+    pub added: Vec<u32>,
     /// What has to be in the header `anthropic-beta` for the body that is sent: whatever is not there yet is appended, and
     /// nothing is taken out.
     pub betas: Vec<&'static str>,
@@ -100,7 +102,18 @@ impl Outcome {
     }
 
     pub(super) fn made(made: Made, mut tally: Tally) -> Self {
-        let Made { sent, records, originals, pruned, left_out, betas, may_be_ours, recovers, upgrades } = made;
+        let Made {
+            sent,
+            records,
+            originals,
+            pruned,
+            left_out,
+            added,
+            betas,
+            may_be_ours,
+            recovers,
+            upgrades,
+        } = made;
         let (body, splices) = match sent {
             Some(sent) => (Some(sent.spliced.into_bytes()), sent.splices),
             None => (None, Vec::new()),
@@ -129,7 +142,20 @@ impl Outcome {
             }
         });
         let actions = actions.collect();
-        Self { body, splices, records, originals, pruned, left_out, betas, may_be_ours, recovers, upgrades, actions }
+        Self {
+            body,
+            splices,
+            records,
+            originals,
+            pruned,
+            left_out,
+            added,
+            betas,
+            may_be_ours,
+            recovers,
+            upgrades,
+            actions,
+        }
     }
 
     /// What is to be in the journal after the provider refused this request for thinking that is bound to something else, so
@@ -141,8 +167,10 @@ impl Outcome {
             return None;
         }
         let stays = |at: &usize| !self.left_out.contains(&(*at as u32));
+        // Each stands as often as there are messages of what is sent that come of it.
+        let times = |at: usize| std::iter::repeat_n(at, 1 + usize::from(self.added.contains(&(at as u32))));
         let place = match message {
-            Some(sent) => (0..prefix.messages.len()).filter(stays).nth(sent),
+            Some(sent) => (0..prefix.messages.len()).filter(stays).flat_map(times).nth(sent),
             None => prefix.messages.len().checked_sub(1),
         };
         prefix.messages.get(place?).map(|link| Record::Unbound(link.chain))
@@ -171,6 +199,7 @@ pub(super) struct Made {
     pub(super) originals: Vec<Original>,
     pub(super) pruned: Vec<String>,
     pub(super) left_out: Vec<u32>,
+    pub(super) added: Vec<u32>,
     pub(super) betas: Vec<&'static str>,
     pub(super) may_be_ours: bool,
     pub(super) recovers: bool,

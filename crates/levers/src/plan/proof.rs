@@ -1,12 +1,13 @@
 //! What must be the same after an edit, whatever was edited.
 
 use crate::levers::defer::SEARCHES;
+use crate::levers::late::Answer;
 use crate::levers::recover::{self, Place};
 use crate::levers::server_edit::MEMBER;
 use crate::plan::splice::Members;
 use deadweight_wire::anatomy::{Anatomy, BlockKind, Message, Role, Tool};
 use deadweight_wire::json::{Kind, Parser, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most blocks that may be marked.
 const MARKS: usize = 4;
@@ -15,19 +16,21 @@ const MARKS: usize = 4;
 ///
 /// `gone`: the messages that were to be left out.
 /// `members`: what was to be put into the members of the request.
+/// `late`: what was to be said of tools that came late.
 pub(super) fn holds(
     old: &Anatomy<'_, '_>,
     sent: &[u8],
     gone: &BTreeSet<u32>,
     members: Members<'_>,
+    late: &Answer,
 ) -> Option<()> {
     Parser::new().scope(sent, |document| {
         let new = Anatomy::read(document.ok()?, old.dialect);
-        let same = same_messages(old, &new, gone)
+        let same = same_messages(old, &new, gone, &late.behind)
             && takes_turns(old, gone)
             && same_members(old, &new, members)
             && marks_fit(old, &new)
-            && tools_fit(old, &new)
+            && tools_fit(old, &new, late)
             && new.system.len() == old.system.len();
         same.then_some(())
     })
@@ -61,20 +64,31 @@ fn same_members(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>, members: Members<'
 fn is_unbound(one: Value<'_, '_>, other: Value<'_, '_>) -> bool {
     let count = one.entries().count();
     let mut added = other.entries().skip(count);
-    let put = added.next().is_some_and(|own| {
-        own.key.is_str(recover::BINDING) && bytes(own.value) == recover::DROP.as_bytes()
-    });
+    let put = added
+        .next()
+        .is_some_and(|own| own.key.is_str(recover::BINDING) && bytes(own.value) == recover::DROP.as_bytes());
     put && added.next().is_none()
-        && one.entries().zip(other.entries()).all(|(one, other)| {
-            bytes(one.key) == bytes(other.key) && bytes(one.value) == bytes(other.value)
-        })
+        && one
+            .entries()
+            .zip(other.entries())
+            .all(|(one, other)| bytes(one.key) == bytes(other.key) && bytes(one.value) == bytes(other.value))
 }
 
-fn same_messages(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>, gone: &BTreeSet<u32>) -> bool {
-    let kept = |at: &usize| !gone.contains(&(*at as u32));
-    let stays = (0..old.messages.len()).filter(kept).filter_map(|at| old.messages.get(at));
-    old.messages.len() == new.messages.len() + gone.len()
-        && stays.zip(&new.messages).all(|(one, other)| same_message(old, one, new, other))
+fn same_messages(
+    old: &Anatomy<'_, '_>,
+    new: &Anatomy<'_, '_>,
+    gone: &BTreeSet<u32>,
+    behind: &BTreeMap<u32, String>,
+) -> bool {
+    let mut rest = new.messages.iter();
+    let mut stays = (0..).zip(&old.messages).filter(|(at, _)| !gone.contains(at));
+    let same = stays.all(|(at, one)| {
+        rest.next().is_some_and(|other| same_message(old, one, new, other))
+            && behind
+                .get(&at)
+                .is_none_or(|text| rest.next().is_some_and(|said| bytes(said.value) == text.as_bytes()))
+    });
+    same && rest.next().is_none()
 }
 
 /// Where messages are left out: the first and the last stay, across each gap the speaker changes as it did before, and
@@ -166,16 +180,18 @@ fn marks_fit(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
 }
 
 /// Whatever is named has its definition, and not all that is left is deferred.
-fn tools_fit(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>) -> bool {
+fn tools_fit(old: &Anatomy<'_, '_>, new: &Anatomy<'_, '_>, late: &Answer) -> bool {
     let before: BTreeSet<_> = old.tools.iter().filter_map(|tool| tool.name?.as_str()).collect();
     let after: BTreeSet<_> = new.tools.iter().filter_map(|tool| tool.name?.as_str()).collect();
     // A search may have been put in, where tools came to wait for it.
     let deferred = |anatomy: &Anatomy<'_, '_>| anatomy.tools.iter().filter(|tool| tool.deferred).count();
-    let search = after.difference(&before).count();
-    let known = after.difference(&before).all(|name| SEARCHES.contains(&name.as_ref()));
+    let is_late = |name: &str| late.now.iter().any(|own| own.name == name);
+    let put = || after.difference(&before).filter(|name| !is_late(name));
+    let search = put().count();
+    let known = put().all(|name| SEARCHES.contains(&name.as_ref()));
     if !known
         || search > usize::from(deferred(new) > deferred(old))
-        || new.tools.len() > old.tools.len() + search
+        || new.tools.len() > old.tools.len() + search + late.back.len()
     {
         return false;
     }

@@ -88,6 +88,17 @@ pub(super) fn apply<'id, 'd>(
         owners.push((end, end, Lever::ServerEdit));
         edits.append_entry(root, &crate::text::quoted(MEMBER), value);
     }
+    for text in &head.late.back {
+        let list = root.get("tools")?;
+        let end = list.elements().last().map_or(list.span().end(), |last| last.span().end());
+        owners.push((end, end, Lever::SteadyPrefix));
+        edits.append(list, text.as_str());
+    }
+    for (message, text) in &head.late.behind {
+        let value = anatomy.messages.get(*message as usize)?.value;
+        owners.push((value.span().end(), value.span().end(), Lever::SteadyPrefix));
+        edits.insert_after(value, text.as_str());
+    }
     let marked_tool = marks.iter().find_map(|mark| match mark {
         Mark::Tool(index) => Some(*index),
         _ => None,

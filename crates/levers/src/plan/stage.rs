@@ -5,7 +5,7 @@ use crate::binding::Binding;
 use crate::circumstances::Circumstances;
 use crate::leaf::{At, is_thinking};
 use crate::lever::{Lever, StandDown};
-use crate::record::{Head, Put, Sent};
+use crate::record::{Behind, Head, Put, Sent};
 use crate::view::Decisions;
 use deadweight_cache::prefix::Prefix;
 use deadweight_price::bare;
@@ -111,6 +111,22 @@ impl Stage {
             let asked = asked.iter().rfind(|own| own.role != Role::Assistant);
             asked.is_none_or(|own| own.sent.is_none() || own.bound)
         })
+    }
+
+    /// What was said behind a message.
+    pub(crate) fn behind(&self, message: usize) -> Option<&Behind> {
+        self.messages.get(message)?.sent.as_ref()?.behind.as_ref()
+    }
+
+    /// Whether something that is said behind a message stands where it may: before the model's words, or at the end.
+    pub(crate) fn may_follow(&self, message: usize) -> bool {
+        self.messages.get(message).is_some_and(|own| own.role == Role::User)
+            && self.messages.get(message + 1).is_none_or(|own| own.role == Role::Assistant)
+    }
+
+    /// How many messages there are.
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
     }
 
     /// Whether the journal knows a message.

@@ -73,6 +73,9 @@ rules! {
     Prefill = "anthropic.shape.prefill", Seen;
     /// A message of the role system is legal on recent models only.
     SystemRole = "anthropic.shape.system-role", Documented;
+    /// Messages of the role system follow one of the user (or a server tool's result), and precede one of the assistant or end
+    /// the conversation.
+    SystemPlace = "anthropic.shape.system-place", Seen;
 
     /// At most four blocks are marked with cache_control; automatic caching takes one of them.
     Breakpoints = "anthropic.cache.breakpoints", Documented;
@@ -101,6 +104,8 @@ rules! {
     ToolSearchBeta = "anthropic.tools.search-beta", Documented;
     /// tool_addition and tool_removal stand in system messages and need their beta.
     ToolChangeBeta = "anthropic.tools.change-beta", Documented;
+    /// A tool that a system message defines by value needs a beta of its own.
+    InlineToolBeta = "anthropic.tools.inline-beta", Documented;
 
     /// A signature that the provider did not make, or whose thinking was edited, is refused on every model.
     ForgedSignature = "anthropic.thinking.forged", Documented;

@@ -223,6 +223,23 @@ refused! {
             { "type": "tool_removal", "tool": { "type": "tool_reference", "name": "look" } }
         ] }]))
         => "messages.1.content.0: Input tag 'tool_removal' found using 'type' does not match any of the expected tags";
+    a_tool_by_value_without_its_beta: InlineToolBeta, MESSAGES, "mid-conversation-tool-changes-2026-07-01",
+        with(json!([user("hi".into()), { "role": "system", "content": [
+            { "type": "tool_addition", "tool": { "type": "tool_definition", "definition": tool("late", 1) } }
+        ] }]))
+        => "messages.1.content.0.tool_addition.tool: Input tag 'tool_definition' found using 'type' does not match any of the \
+            expected tags";
+    a_system_message_behind_the_assistant: SystemPlace, MESSAGES, "",
+        with(json!([
+            user("hi".into()), assistant("so".into()), { "role": "system", "content": "one" },
+            { "role": "system", "content": "two" }, user("hi".into())
+        ]))
+        => "messages.2: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result; \
+            the directive-only form (content: [] with output_config) is accepted at any position";
+    a_system_message_before_the_user: SystemPlace, MESSAGES, "",
+        with(json!([user("hi".into()), { "role": "system", "content": "one" }, user("hi".into())]))
+        => "messages.1: role 'system' must precede an 'assistant' message or end the array; the directive-only form (content: \
+            [] with output_config) is accepted at any position";
     a_forged_signature: ForgedSignature, MESSAGES, "",
         with(json!([user("hi".into()), assistant(json!([thinking(), { "type": "text", "text": "so" }])), user("hi".into())]))
         => "messages.1.content.0: Invalid `signature` in `thinking` block";

@@ -149,7 +149,11 @@ fn kept(ground: &Ground<'_, '_, '_>, rounds: &[Round], sizes: &[u64]) -> BTreeSe
     let must: BTreeSet<usize> = rounds
         .iter()
         .enumerate()
-        .filter(|(at, round)| round.fixed || Some(*at) == spoke_last || round.messages.end > recent)
+        .filter(|(at, round)| {
+            // What came with a message of the system's would go with it.
+            let followed = || round.messages.clone().any(|at| ground.stage.behind(at).is_some());
+            round.fixed || Some(*at) == spoke_last || round.messages.end > recent || followed()
+        })
         .map(|(at, _)| at)
         .collect();
     let pointed = pointed(ground, rounds);

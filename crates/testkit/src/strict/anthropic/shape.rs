@@ -68,6 +68,7 @@ fn roles(prompt: &Prompt<'_>, model: &Model) -> Check {
     if !compacted && spoken().next().is_some_and(|first| first.role != "user") {
         return Err(Refusal::new(Rule::FirstUser, "messages: first message must use the \"user\" role"));
     }
+    system_places(prompt)?;
     for (at, place, block) in prompt.blocks() {
         let role = prompt.messages[at].role;
         let rule = match block.kind() {
@@ -95,6 +96,32 @@ fn roles(prompt: &Prompt<'_>, model: &Model) -> Check {
             Rule::Prefill,
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         ));
+    }
+    Ok(())
+}
+
+/// Where the system may speak in between. Several of its messages behind each other are one.
+fn system_places(prompt: &Prompt<'_>) -> Check {
+    const FORM: &str = "the directive-only form (content: [] with output_config) is accepted at any position";
+    let ends_with_server = |message: &Message<'_>| {
+        let last = message.blocks.last().map_or("", |block| block.kind());
+        message.role == "assistant" && last.ends_with("_tool_result")
+    };
+    for (at, group) in turns(prompt).into_iter().filter(|(_, turn)| turn[0].role == "system") {
+        let before = at.checked_sub(1).and_then(|before| prompt.messages.get(before));
+        if !before.is_some_and(|message| message.role == "user" || ends_with_server(message)) {
+            let message = format!(
+                "messages.{at}: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool \
+                 result; {FORM}"
+            );
+            return Err(Refusal::new(Rule::SystemPlace, message));
+        }
+        if prompt.messages.get(at + group.len()).is_some_and(|after| after.role != "assistant") {
+            let message = format!(
+                "messages.{at}: role 'system' must precede an 'assistant' message or end the array; {FORM}"
+            );
+            return Err(Refusal::new(Rule::SystemPlace, message));
+        }
     }
     Ok(())
 }

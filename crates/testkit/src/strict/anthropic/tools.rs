@@ -9,6 +9,7 @@ use super::super::verdict::Refusal;
 use super::prompt::{Prompt, references, shape};
 
 const CHANGE_BETA: &str = "mid-conversation-tool-changes-2026-07-01";
+const INLINE_BETA: &str = "inline-tools-2026-09-15";
 const SEARCH_BETA: &str = "advanced-tool-use-2025-11-20";
 const MOST_DEFERRED: usize = 10_000;
 
@@ -125,11 +126,19 @@ fn changes(prompt: &Prompt<'_>) -> Result<(), Refusal> {
         if !matches!(kind, "tool_addition" | "tool_removal") {
             continue;
         }
-        if prompt.messages[at].role != "system" || !prompt.has_beta(CHANGE_BETA) {
+        let inline = prompt.has_beta(INLINE_BETA);
+        if prompt.messages[at].role != "system" || !(inline || prompt.has_beta(CHANGE_BETA)) {
             let message = format!(
                 "messages.{at}.content.{place}: Input tag '{kind}' found using 'type' does not match any of the expected tags"
             );
             return Err(Refusal::new(Rule::ToolChangeBeta, message));
+        }
+        if block.get("tool").kind() == "tool_definition" && !inline {
+            let message = format!(
+                "messages.{at}.content.{place}.{kind}.tool: Input tag 'tool_definition' found using 'type' does not match any of \
+                 the expected tags"
+            );
+            return Err(Refusal::new(Rule::InlineToolBeta, message));
         }
     }
     Ok(())
