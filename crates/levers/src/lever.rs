@@ -217,7 +217,7 @@ impl Lever {
             }
             Self::SteadyPrefix => {
                 "When an agent lists the same tools in another order, they are sent in the order in which the provider has \
-                 them cached."
+                 them cached. Where you ask for it, tools that arrive later are told of where they arrive, and wait behind the list."
             }
             Self::Dedup => {
                 "A tool result that already stands in the same request is sent as a pointer to it, and a long run of equal \
@@ -240,22 +240,19 @@ impl Lever {
     }
 
     /// All the reasons for which it may do nothing.
-    #[must_use]
-    pub const fn reasons(self) -> &'static [StandDown] {
+    pub fn reasons(self) -> impl Iterator<Item = StandDown> {
+        let common: &[StandDown] = if self == Self::Passthrough { &[] } else { COMMON };
+        let decides = !matches!(self, Self::Passthrough | Self::PlaceBreakpoints);
+        let journal = decides.then_some(StandDown::JournalUnavailable);
+        common.iter().chain(self.own_reasons()).copied().chain(journal)
+    }
+
+    /// Those that not every lever has.
+    const fn own_reasons(self) -> &'static [StandDown] {
         use StandDown as S;
         match self {
             Self::Passthrough => &[S::Edited],
             Self::PruneTools => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::Joined,
                 S::ThinkingBound,
                 S::NoPolicy,
@@ -266,16 +263,6 @@ impl Lever {
                 S::Pinned,
             ],
             Self::DeferTools => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::Counting,
                 S::NoTools,
                 S::UnsupportedDialect,
@@ -288,16 +275,6 @@ impl Lever {
                 S::UnderThreshold,
             ],
             Self::ServerEdit => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::ClientEdits,
                 S::NoBetas,
                 S::UnsupportedDialect,
@@ -307,16 +284,6 @@ impl Lever {
                 S::NothingNew,
             ],
             Self::RecoverBound => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::UnsupportedDialect,
                 S::NoBetas,
                 S::FreeThinking,
@@ -326,16 +293,6 @@ impl Lever {
                 S::NothingNew,
             ],
             Self::SteadyPrefix => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::NoTools,
                 S::FirstRequest,
                 S::SetChanged,
@@ -345,16 +302,6 @@ impl Lever {
                 S::ThinkingBound,
             ],
             Self::Dedup => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::Joined,
                 S::ThinkingBound,
                 S::ClientEdits,
@@ -364,16 +311,6 @@ impl Lever {
                 S::NothingFound,
             ],
             Self::ElideResults => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::ReRead,
                 S::Joined,
                 S::ThinkingBound,
@@ -387,16 +324,6 @@ impl Lever {
                 S::NothingFound,
             ],
             Self::CompactHistory => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::JournalUnavailable,
-                S::Subscription,
-                S::Resting,
                 S::ReRead,
                 S::Joined,
                 S::ThinkingBound,
@@ -413,15 +340,6 @@ impl Lever {
                 S::NothingFound,
             ],
             Self::PlaceBreakpoints => &[
-                S::Off,
-                S::Signed,
-                S::Partial,
-                S::TooLarge,
-                S::NotJson,
-                S::OddShape,
-                S::Unproven,
-                S::Subscription,
-                S::Resting,
                 S::UnsupportedDialect,
                 S::UnknownModel,
                 S::ClientMarks,
@@ -433,6 +351,20 @@ impl Lever {
         }
     }
 }
+
+/// The reasons that every lever has which changes anything: what was switched off, what may not or cannot be changed, and what
+/// was refused. Whatever a lever decides besides has to be written down; of that only `place-breakpoints` is free.
+const COMMON: &[StandDown] = &[
+    StandDown::Off,
+    StandDown::Signed,
+    StandDown::Partial,
+    StandDown::TooLarge,
+    StandDown::NotJson,
+    StandDown::OddShape,
+    StandDown::Unproven,
+    StandDown::Subscription,
+    StandDown::Resting,
+];
 
 impl fmt::Display for Lever {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

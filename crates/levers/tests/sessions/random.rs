@@ -89,7 +89,7 @@ pub(crate) fn run(seed: u64, kind: Kind, turns: usize, policy: Policy, fate: Fat
             let (sent, outcome) = gateway.send(&body, at.as_millis() as u64);
             for action in &outcome.actions {
                 assert!(
-                    action.stood_down.is_none_or(|reason| action.lever.reasons().contains(&reason)),
+                    action.stood_down.is_none_or(|reason| action.lever.reasons().any(|own| own == reason)),
                     "{action:?}"
                 );
                 *run.decided.entry(action.lever).or_default() += action.decided;
