@@ -468,3 +468,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_known_by_name_from_elsewhere_goes_on_under_it_whatever_became_of_its_messages() {
+    let mut lineages = new();
+    let (_, last) = grown(&mut lineages, 5);
+    let talk = Talk::new("a view of all that was said and done until now, in the place of it");
+    let now = prefix(&talk.body(), Dialect::AnthropicMessages);
+    let alone = lineages.clone().place("s", &now, 9, &LIVES);
+    assert_eq!(alone.relation, Relation::First);
+    let named = lineages.place_as("s", last.conversation, &now, 9, &LIVES);
+    assert_eq!(named.relation, Relation::Compaction { at: 0 });
+    assert_eq!((named.conversation, named.request), (last.conversation, last.request + 1));
+    assert!(named.turn.causes.contains(&Kind::Compaction) && named.turn.lost.get() > 0);
+    // One that begins is called as it is elsewhere.
+    let other = lineages.place_as("other", last.conversation, &now, 10, &LIVES);
+    assert_eq!((other.relation, other.conversation, other.request), (Relation::First, last.conversation, 1));
+}

@@ -35,7 +35,7 @@ const UNUSED_SHARE: u64 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextEvent {
-    /// The client put a summary in the place of its history.
+    /// The client put a summary in the place of its history, or a lever a view of it.
     Compaction,
     /// The client began again within the same session.
     Clear,

@@ -178,9 +178,11 @@ impl Counted for Conversation {
 
 impl Conversation {
     fn observe(&mut self, exchange: &Exchange) {
-        let event = exchange.cache.as_ref().is_some_and(|watch| {
+        let by_client = exchange.cache.as_ref().is_some_and(|watch| {
             watch.class == "compaction" || watch.also.iter().any(|class| class == "compaction")
         });
+        let by_lever = || exchange.levers.iter().any(|own| own.lever == "compact-history" && own.decided > 0);
+        let event = by_client || by_lever();
         let step = Step { prompt: exchange.usage.prompt, event: event.then_some(ContextEvent::Compaction) };
         let answered = exchange.is_answered();
         if answered {

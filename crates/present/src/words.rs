@@ -18,6 +18,7 @@ pub fn class(word: &str) -> String {
         "compaction" => "client compacted",
         "history" => "history altered",
         "branch" => "branched off",
+        "edited" => "edited by a lever",
         "ttl_lapse" => "cache lapsed",
         "lookback" => "too far to look back",
         "unmarked" => "no breakpoint set",

@@ -60,7 +60,7 @@ pub enum ExportError {
 /// How many rows are read at once. Between, nothing is held.
 const STEP: i64 = 500;
 /// Columns that hold JSON.
-const JSON: [&str; 5] = ["splices", "standing", "layout", "also", "names"];
+const JSON: [&str; 6] = ["splices", "standing", "layout", "also", "received_also", "names"];
 /// Columns that are true or false.
 const TRUTH: [&str; 6] = ["streamed", "changed", "agrees", "edited", "loaded", "deferred"];
 

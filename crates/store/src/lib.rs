@@ -31,8 +31,8 @@ pub use bodies::{Bodies, Kept, Side, bodies_beside, kept};
 pub use call::{Call, Kind, Outcome};
 pub use error::{Cause, Error};
 pub use exchange::{
-    Asked, CacheWatch, Cost, Ended, Exchange, Footprint, LeverAction, Observed, Origin, PASS, Receipt,
-    Segment, Slice, Splice, StandingPart, ToolLine, ToolSet,
+    AsReceived, Asked, CacheWatch, Cost, Ended, Exchange, Footprint, LeverAction, Observed, Origin, PASS,
+    Receipt, Segment, Slice, Splice, StandingPart, ToolLine, ToolSet,
 };
 pub use export::{Export, ExportError, Form, Table};
 pub use journal::{Commit, Decision, Journal, JournalError, journal_beside};

@@ -12,7 +12,12 @@ pub struct Lineage {
     pub at_ms: u64,
     /// The state. More than 1 MiB is not kept.
     pub state: Vec<u8>,
+    /// The same of the conversations as they were sent, where something was changed in them. More than 1 MiB is not kept.
+    pub sent: Option<Vec<u8>>,
 }
+
+/// One, as SQLite answers.
+type Row = (String, i64, Vec<u8>, Option<Vec<u8>>);
 
 /// How large a state may be.
 const LARGEST: usize = 1 << 20;
@@ -22,10 +27,11 @@ pub(crate) async fn write(connection: &mut SqliteConnection, one: &Lineage) -> R
     if one.state.len() > LARGEST {
         return Ok(());
     }
-    sqlx::query("INSERT OR REPLACE INTO lineage (session, at_ms, state) VALUES (?, ?, ?)")
+    sqlx::query("INSERT OR REPLACE INTO lineage (session, at_ms, state, sent) VALUES (?, ?, ?, ?)")
         .bind(bounded(&one.session))
         .bind(stored(one.at_ms))
         .bind(&one.state[..])
+        .bind(one.sent.as_deref().filter(|sent| sent.len() <= LARGEST))
         .execute(connection)
         .await
         .map(drop)
@@ -37,8 +43,8 @@ pub(crate) async fn since(
     since_ms: u64,
     most: u32,
 ) -> Result<Vec<Lineage>, sqlx::Error> {
-    let rows: Vec<(String, i64, Vec<u8>)> = sqlx::query_as(
-        "SELECT session, at_ms, state FROM lineage WHERE at_ms >= ? ORDER BY at_ms DESC, session LIMIT ?",
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT session, at_ms, state, sent FROM lineage WHERE at_ms >= ? ORDER BY at_ms DESC, session LIMIT ?",
     )
     .bind(stored(since_ms))
     .bind(i64::from(most))
@@ -46,6 +52,6 @@ pub(crate) async fn since(
     .await?;
     Ok(rows
         .into_iter()
-        .map(|(session, at_ms, state)| Lineage { session, at_ms: read(at_ms), state })
+        .map(|(session, at_ms, state, sent)| Lineage { session, at_ms: read(at_ms), state, sent })
         .collect())
 }

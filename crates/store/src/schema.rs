@@ -192,6 +192,13 @@ ALTER TABLE lever_action ADD COLUMN break_even INTEGER;
     "
 ALTER TABLE lever_action ADD COLUMN names TEXT;
 ",
+    "
+ALTER TABLE exchange ADD COLUMN received_class TEXT;
+ALTER TABLE exchange ADD COLUMN received_also TEXT;
+ALTER TABLE exchange ADD COLUMN received_lost_tokens INTEGER;
+ALTER TABLE exchange ADD COLUMN received_lost_nano INTEGER;
+ALTER TABLE lineage ADD COLUMN sent BLOB;
+",
 ];
 
 /// How long a statement waits for another process that writes.
@@ -403,7 +410,7 @@ mod tests {
         }
         // What this release does not know, it does not touch.
         let error = open(&file, Access::Write).await.unwrap_err();
-        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 7"));
+        assert_eq!((error.cause, error.detail.as_str()), (Cause::Newer, "its shape is version 8"));
     }
 
     #[tokio::test]

@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use deadweight_store::{
-    Asked, By, CacheWatch, Call, Cost, Ended, Exchange, Export, Footprint, Form, Kind, Ledger, LeverAction,
-    Lineage, Name, Names, Observed, Order, Origin, Outcome, Page, Receipt, Recorder, Segment, SessionOrder,
-    Shown, Slice, Splice, StandingPart, Table, ToolLine, ToolSet, Which, prune, vacuum,
+    AsReceived, Asked, By, CacheWatch, Call, Cost, Ended, Exchange, Export, Footprint, Form, Kind, Ledger,
+    LeverAction, Lineage, Name, Names, Observed, Order, Origin, Outcome, Page, Receipt, Recorder, Segment,
+    SessionOrder, Shown, Slice, Splice, StandingPart, Table, ToolLine, ToolSet, Which, prune, vacuum,
 };
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -142,6 +142,7 @@ fn turn(session: &str, turn: u64) -> Exchange {
             gap_ms: (turn > 1).then_some(60_000),
             miss_reason: None,
             agrees: Some(true),
+            received: None,
         }),
         tools: Some(set()),
         calls: vec![("Bash".to_owned(), 2)],
@@ -165,6 +166,12 @@ fn leak(session: &str, at: u64) -> Exchange {
             lost_tokens: 1_950,
             lost_nano: Some(7_000),
             miss_reason: Some("tools_changed".to_owned()),
+            received: Some(AsReceived {
+                class: "tool_order".to_owned(),
+                also: vec!["system".to_owned()],
+                lost_tokens: 2_950,
+                lost_nano: None,
+            }),
             ..one.cache.clone().unwrap()
         }),
         usage: Observed {
@@ -600,8 +607,13 @@ fn what_is_too_old_goes_with_all_that_hangs_on_it() {
         recorder.exchange(turn("a", at));
     });
     recorder.exchange(leak("b", 100_000));
-    recorder.lineage(Lineage { session: "a".to_owned(), at_ms: 1, state: vec![1] });
-    recorder.lineage(Lineage { session: "b".to_owned(), at_ms: 7_000_000_000, state: vec![2] });
+    recorder.lineage(Lineage { session: "a".to_owned(), at_ms: 1, state: vec![1], sent: None });
+    recorder.lineage(Lineage {
+        session: "b".to_owned(),
+        at_ms: 7_000_000_000,
+        state: vec![2],
+        sent: Some(vec![3]),
+    });
     assert!(recorder.flush(LONG));
     drop(recorder);
     let before = leak("b", 100_000).at_ms;
@@ -609,7 +621,8 @@ fn what_is_too_old_goes_with_all_that_hangs_on_it() {
     assert_eq!((pruned.exchanges, pruned.tool_sets, pruned.lineages), (5_000, 1, 1));
     let mut ledger = open(&file);
     assert_eq!(now(ledger.exchange(&leak("b", 100_000).id)).unwrap().unwrap(), leak("b", 100_000));
-    assert_eq!(now(ledger.lineages(0, 9)).unwrap().len(), 1);
+    let lineages = now(ledger.lineages(0, 9)).unwrap();
+    assert_eq!((lineages.len(), &lineages[0].sent), (1, &Some(vec![3])));
     for (table, lines) in [(Table::Tools, 1), (Table::Called, 1), (Table::Levers, 1), (Table::Exchanges, 1)] {
         let export = Export { table, form: Form::Csv, which: Which::default() };
         assert_eq!(now(ledger.export(&export, &mut Vec::new())).unwrap(), lines, "{table:?}");
@@ -762,4 +775,36 @@ fn what_levers_did_is_summed_up() {
     // The third turn alone.
     let late = Which { since_ms: Some(turn("a", 3).at_ms), ..Which::default() };
     assert_eq!(now(ledger.levers(&late)).unwrap()[0].edited, 0);
+}
+
+#[test]
+fn what_is_used_is_told_by_agent_and_name_from_sessions_that_called_something() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ledger.sqlite");
+    let recorder = recorder(&file);
+    for (session, calls) in [("a", true), ("a", true), ("b", true), ("c", false)] {
+        let at = recorder.recorded().written + 10;
+        let mut one = turn(session, at);
+        one.agent = Some("codex".to_owned());
+        if !calls {
+            one.calls = Vec::new();
+        }
+        recorder.exchange(one);
+        assert!(recorder.flush(LONG));
+    }
+    let mut other = turn("d", 50);
+    other.agent = None;
+    recorder.exchange(other);
+    assert!(recorder.flush(LONG));
+    let mut ledger = open(&file);
+    let uses = now(ledger.tool_uses(0)).unwrap();
+    let of = |agent: Option<&str>, name: &str| {
+        let one = uses.iter().find(|one| one.agent.as_deref() == agent && one.name == name);
+        one.map(|one| (one.sessions, one.calls))
+    };
+    assert_eq!(of(Some("codex"), "Bash"), Some((2, 6)));
+    let idle = set().tools().iter().find(|tool| tool.name != "Bash").unwrap().name.clone();
+    assert_eq!(of(Some("codex"), &idle), Some((2, 0)));
+    assert_eq!((of(None, "Bash"), of(None, &idle)), (Some((1, 2)), Some((1, 0))));
+    assert!(now(ledger.tool_uses(u64::MAX)).unwrap().is_empty());
 }

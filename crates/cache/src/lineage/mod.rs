@@ -181,6 +181,12 @@ impl Lineages {
         }
     }
 
+    /// Whether anything of a session is remembered.
+    #[must_use]
+    pub fn knows(&self, session: &str) -> bool {
+        self.sessions.contains_key(session)
+    }
+
     /// Forgets a session.
     pub fn forget(&mut self, session: &str) {
         if let Some(session) = self.sessions.remove(session) {

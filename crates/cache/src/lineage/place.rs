@@ -83,12 +83,36 @@ impl Lineages {
     ///
     /// The request is taken to be answered; when it was not, say so ([`Lineages::failed`]): then it has warmed no cache.
     pub fn place(&mut self, session: &str, now: &Prefix, at: u64, lifetimes: &Lifetimes) -> Placement {
+        self.placed(session, None, now, at, lifetimes)
+    }
+
+    /// The same of a request whose conversation is known from elsewhere, where it has this name: it goes on with that one
+    /// though its messages may no longer show it, and a conversation that begins is called so.
+    pub fn place_as(
+        &mut self,
+        session: &str,
+        conversation: ConversationId,
+        now: &Prefix,
+        at: u64,
+        lifetimes: &Lifetimes,
+    ) -> Placement {
+        self.placed(session, Some(conversation), now, at, lifetimes)
+    }
+
+    fn placed(
+        &mut self,
+        session: &str,
+        name: Option<ConversationId>,
+        now: &Prefix,
+        at: u64,
+        lifetimes: &Lifetimes,
+    ) -> Placement {
         self.clock += 1;
         let (clock, limits) = (self.clock, self.limits);
         let known = self.sessions.entry(session.into()).or_default();
         known.used = clock;
         let before = known.messages();
-        let found = known.find(now);
+        let found = known.find(now).or_else(|| known.named(name?, now));
         let relation = match &found {
             Some(found) => found.relation,
             None if now.partial => Relation::Partial,
@@ -108,11 +132,8 @@ impl Lineages {
             }
             None => {
                 let tip = Snapshot::of(now, at, None, lifetimes);
-                known.begin(
-                    ConversationId::new(session, known.begun, now.chain()),
-                    tip,
-                    limits.conversations.max(1),
-                )
+                let new = name.unwrap_or_else(|| ConversationId::new(session, known.begun, now.chain()));
+                known.begin(new, tip, limits.conversations.max(1))
             }
         };
         let (conversation, request) = conversation.map_or((ConversationId::from_bytes([0; 16]), 1), |own| {
@@ -200,6 +221,16 @@ impl Session {
             tip,
             relation: Relation::Compaction { at: 0 },
         })
+    }
+
+    /// The last history of the conversation of that name, whose messages were changed from the first one on.
+    fn named(&self, name: ConversationId, now: &Prefix) -> Option<Found> {
+        let conversation = self.conversations.iter().position(|own| own.id == name)?;
+        let tips = &self.conversations.get(conversation)?.tips;
+        let tip = tips.len().checked_sub(1)?;
+        let shorter = now.messages.len() < tips.get(tip)?.len();
+        let relation = if shorter { Relation::Compaction { at: 0 } } else { Relation::History { at: 0 } };
+        Some(Found { conversation, tip, relation })
     }
 
     /// Goes on with a conversation: the history that was extended or repeated gives way to the new one, others stay.

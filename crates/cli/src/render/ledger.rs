@@ -10,7 +10,7 @@ use crate::settings::Screen;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::time::{span, stamp};
 use deadweight_present::words::{break_even, class};
-use deadweight_store::{CacheWatch, Exchange, Footprint, Observed, Origin, Side, Sums, ToolLine};
+use deadweight_store::{AsReceived, CacheWatch, Exchange, Footprint, Observed, Origin, Side, Sums, ToolLine};
 use std::path::PathBuf;
 
 /// The longest name of a request that stands in a table.
@@ -194,6 +194,9 @@ fn counted(one: &Exchange, screen: Screen) -> String {
     }
     if let Some(cache) = &one.cache {
         out += &line(&watched(cache), screen);
+        if let Some(received) = &cache.received {
+            out += &line(&as_received(received), screen);
+        }
     }
     out
 }
@@ -234,6 +237,18 @@ fn watched(cache: &CacheWatch) -> String {
         Some(false) => format!("{out} · {}", paint("its counters contradict", NEEDS_YOU)),
         None => out,
     }
+}
+
+/// What the client did, and what that would have cost without levers.
+fn as_received(received: &AsReceived) -> String {
+    let words: Vec<String> =
+        std::iter::once(&received.class).chain(&received.also).map(|word| class(word)).collect();
+    let lost = match (received.lost_tokens, received.lost_nano) {
+        (0, _) => "nothing".to_owned(),
+        (tokens, None) => format!("≈ {} tok", thousands(tokens)),
+        (tokens, Some(nano)) => format!("≈ {} tok ({})", thousands(tokens), estimated_usd(nano)),
+    };
+    format!("without levers: {} · {lost} would have had to be read anew", words.join(", and "))
 }
 
 fn receipt(one: &Exchange, screen: Screen) -> String {

@@ -124,6 +124,7 @@ fn recorded() -> Sandbox {
         miss_reason: Some("tools_changed".to_owned()),
         agrees: Some(false),
         gap_ms: Some(1_320_000),
+        received: None,
     });
     third.receipt.sent_bytes = 43_210;
     third.receipt.sent_sha256 = Some("cd34".repeat(16));

@@ -23,7 +23,6 @@ mod tests;
 
 use crate::exchange::{Begun, End, Ended, Event, Events, ExchangeId, Receipt};
 use crate::live::Live;
-use deadweight_cache::lineage::{Limits, Lineages};
 use deadweight_estimate::{Estimator, Surface};
 use deadweight_footprint::origin::Origins;
 use deadweight_price::Book;
@@ -147,11 +146,6 @@ impl Measurer {
     /// A measurer that has seen nothing but what is remembered.
     #[must_use]
     pub fn new(setup: Setup, live: Arc<Live>) -> Self {
-        let mut lineages = Lineages::new(Limits::default());
-        for lineage in setup.remembered.iter().rev() {
-            // What cannot be read is a conversation that is met in the middle.
-            let _ = lineages.restore(&lineage.session, &lineage.state);
-        }
         Self {
             estimator: setup.estimator,
             book: setup.book,
@@ -162,7 +156,7 @@ impl Measurer {
             live,
             parser: Parser::new(),
             room: Vec::new(),
-            turns: Turns::new(lineages),
+            turns: Turns::new(&setup.remembered),
             open: HashMap::new(),
             unsaved: BTreeMap::new(),
             saved: Instant::now(),
@@ -224,7 +218,12 @@ impl Measurer {
         if exchange.asked != Asked::Generate {
             return;
         }
-        let placed = self.turns.place(&exchange.session, &measured.prefix, millis(begun.at));
+        let prefix = &measured.prefix;
+        let sent = match exchange.receipt.changed() {
+            true => request::sent(begun, measured.dialect, prefix, &mut self.room, &mut self.parser),
+            false => None,
+        };
+        let placed = self.turns.place(&exchange.session, prefix, sent.as_ref(), millis(begun.at));
         exchange.conversation = placed.placement.conversation.to_string();
         exchange.turn = Some(placed.placement.request);
         exchange.calls = placed.calls(&measured.calls);
@@ -274,7 +273,10 @@ impl Measurer {
         }
         if let Some(mut watch) = exchange.cache.take() {
             placed.settle(&mut watch, outcome, exchange.usage);
-            watch.lost_nano = money::of_loss(&self.book, exchange, &watch);
+            watch.lost_nano = money::of_loss(&self.book, exchange, watch.lost_tokens);
+            if let Some(received) = &mut watch.received {
+                received.lost_nano = money::of_loss(&self.book, exchange, received.lost_tokens);
+            }
             exchange.cache = Some(watch);
         }
     }
@@ -306,7 +308,8 @@ impl Measurer {
         let Some(recorder) = &self.recorder else { return };
         for (session, at_ms) in std::mem::take(&mut self.unsaved) {
             if let Some(state) = self.turns.save(&session) {
-                recorder.lineage(store::Lineage { session, at_ms, state });
+                let sent = self.turns.save_sent(&session);
+                recorder.lineage(store::Lineage { session, at_ms, state, sent });
             }
         }
     }

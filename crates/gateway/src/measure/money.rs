@@ -1,7 +1,7 @@
 //! What an exchange costs, by the book. All of it is ESTIMATED, whatever the counters under it are.
 
 use deadweight_price::{Book, Day, Rates, Terms};
-use deadweight_store::{CacheWatch, Cost, Exchange};
+use deadweight_store::{Cost, Exchange};
 use deadweight_wire::usage::Outcome;
 
 /// What an answer's counters cost. `None` where the model is not in the book, or nothing was counted.
@@ -30,12 +30,12 @@ pub(super) fn cost(book: &Book, exchange: &Exchange, outcome: &Outcome) -> Optio
 
 /// What the loss of a cached prefix costs: what was to be read is paid for as it is written anew. `None` without a
 /// price.
-pub(super) fn of_loss(book: &Book, exchange: &Exchange, watch: &CacheWatch) -> Option<u64> {
+pub(super) fn of_loss(book: &Book, exchange: &Exchange, lost_tokens: u64) -> Option<u64> {
     let entry = book.find(exchange.model.as_deref()?, Day::of_unix_ms(exchange.at_ms))?;
     let footprint = exchange.footprint.as_ref()?;
     let hour = footprint.layout.iter().any(|segment| segment.breakpoint.as_deref() == Some("1h"));
     let prompt = exchange.usage.prompt.unwrap_or_else(|| footprint.sent());
-    entry.miss(watch.lost_tokens, hour, prompt).map(|money| money.nano())
+    entry.miss(lost_tokens, hour, prompt).map(|money| money.nano())
 }
 
 /// The window of a model, in tokens, where it is known.

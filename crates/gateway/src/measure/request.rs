@@ -140,6 +140,38 @@ pub(super) fn of_body(
     })
 }
 
+/// A request as it was sent, where that is another than what came.
+pub(super) struct Sent {
+    /// The prefix that the provider's cache goes by.
+    pub prefix: Prefix,
+    /// Whether some of what was changed had been changed before: then there was a request before it that was sent so.
+    pub goes_on: bool,
+}
+
+/// Reads the body that was sent. `received`: the prefix of the one that came. `None`: it cannot be read.
+pub(super) fn sent(
+    begun: &Begun,
+    dialect: Dialect,
+    received: &Prefix,
+    room: &mut Vec<u8>,
+    parser: &mut Parser,
+) -> Option<Sent> {
+    if !begun.sent.whole {
+        return None;
+    }
+    let goes_on = begun.edited.as_ref().is_some_and(|edited| {
+        edited.actions.iter().any(|action| action.replayed > 0 && action.lever != "place-breakpoints")
+    });
+    // What was changed is not compressed.
+    parser.scope(begun.sent.joined(room), |document| {
+        let mut prefix = Prefix::read(&Anatomy::read(document.ok()?, dialect));
+        if prefix.model.is_none() {
+            prefix.model.clone_from(&received.model);
+        }
+        Some(Sent { prefix, goes_on })
+    })
+}
+
 fn calls(anatomy: &Anatomy<'_, '_>) -> Vec<(usize, String)> {
     let of = |(at, message)| {
         let uses = anatomy.blocks_of(message).iter().filter(|block| block.kind == BlockKind::ToolUse);

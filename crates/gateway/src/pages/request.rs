@@ -11,7 +11,7 @@ use deadweight_present::harmless::short;
 use deadweight_present::money::estimated_usd;
 use deadweight_present::number::{NONE, bytes, count, estimated, share, thousands};
 use deadweight_present::time::{span, stamp};
-use deadweight_store::{Asked, Exchange, Footprint, Origin, Segment, ToolLine};
+use deadweight_store::{Asked, CacheWatch, Exchange, Footprint, Origin, Segment, ToolLine};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -261,6 +261,7 @@ fn cache(one: &Exchange) -> Markup {
                     @if let Some(nano) = cache.lost_nano { " (" (estimated_usd(nano)) ")" }
                 } "."
             }
+            (received(cache))
             @if cache.lost_tokens > 0 { @if let Some(advice) = words::class_advice(&cache.class) { p { (advice) } } }
             p {
                 "Counted by the provider: prompt " (maybe(one.usage.prompt)) " = " (maybe(one.usage.uncached)) " uncached + " (maybe(one.usage.cache_read)) " read + "
@@ -427,5 +428,25 @@ fn left_out(names: &[String]) -> Markup {
     html! {
         @if names.len() > FEW { details { summary { "left out " (count(names.len() as u64, "tool", "tools")) } (list) } }
         @else if !names.is_empty() { ", left out: " (list) }
+    }
+}
+
+/// What the client did, and what that would have cost without levers, where that is something else.
+fn received(cache: &CacheWatch) -> Markup {
+    let Some(received) = &cache.received else { return html! {} };
+    let (lost, would) = (cache.lost_tokens, received.lost_tokens);
+    html! {
+        p {
+            "What the client sent: " b { (words::class(&received.class)) }
+            @for also in &received.also { ", and " (words::class(also)) }
+            ". Without levers in this conversation "
+            @if would == 0 { "nothing would have had to be read anew" }
+            @else {
+                (estimated(would)) " tok would have had to be read anew"
+                @if let Some(nano) = received.lost_nano { " (" (estimated_usd(nano)) ")" }
+            }
+            @if would > lost { "; levers prevented " @if lost == 0 { "that" } @else { (estimated(would - lost)) " of them" } }
+            @else if lost > would { "; " (estimated(lost - would)) " tok are for what levers changed" } "."
+        }
     }
 }

@@ -12,6 +12,7 @@ mod provided;
 mod pruned;
 mod recovers;
 mod refusals;
+mod sent;
 mod sessions;
 mod settings;
 mod window;

@@ -133,10 +133,23 @@ fn a_full_window_is_compacted_while_it_is_cached_where_that_pays_and_it_does_pay
     }
     let requests = (turns - first + 1) as u64;
     assert!(requests.abs_diff(pays) * 4 <= pays + 4, "{requests} requests, {pays} were told");
+    // What was cached and had to be read anew is told of what was sent, and that it was no doing of the client's.
+    let records = machine.records(turns);
+    let cache = records[first - 1].cache.clone().unwrap();
+    assert_eq!((cache.class.as_str(), cache.agrees), ("edited", Some(true)), "{cache:?}");
+    assert!(cache.lost_tokens * 10 > removed * 9 && cache.lost_nano.is_some(), "{cache:?}");
+    let received = cache.received.unwrap();
+    assert_eq!((received.class.as_str(), received.lost_tokens), ("append", 0));
+    for record in &records[first..] {
+        let cache = record.cache.as_ref().unwrap();
+        assert_eq!((cache.class.as_str(), cache.lost_tokens, cache.agrees), ("append", 0, Some(true)));
+        assert_eq!(cache.received, None);
+    }
     // The page of the request says so.
-    let id = &machine.records(first)[first - 1].id;
+    let id = &records[first - 1].id;
     let page = machine.page(&format!("/deadweight/request/{id}"), "compact-history");
     assert!(page.contains(&format!("which pays for itself within {pays} requests (FORECAST)")), "{page}");
+    assert!(page.contains("edited by a lever") && page.contains("are for what levers changed"), "{page}");
     assert!(machine.noted("edit_refused").is_empty());
 }
 

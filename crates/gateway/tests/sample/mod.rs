@@ -298,6 +298,7 @@ fn exchange(of: Turn<'_>, chance: &mut Chance) -> Exchange {
             gap_ms: of.gap_ms,
             miss_reason: (of.class == "tool_set").then(|| "tools_changed".to_owned()),
             agrees: Some(true),
+            received: None,
         }),
         tools: Some(of.tools),
         calls: of.calls,

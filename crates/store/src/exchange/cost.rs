@@ -71,11 +71,12 @@ impl Cost {
     }
 }
 
-/// Whether a request went on from the cached prefix.
+/// Whether a request, as it was sent, went on from the cached prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CacheWatch {
     /// The first reason why it did not, or that it did: `first`, `append`, `tool_set`, `tool_order`, `system`,
-    /// `history`, `model`, `ttl_lapse`, `compaction`, `joined`, `retry`, `branch`.
+    /// `history`, `model`, `ttl_lapse`, `compaction`, `joined`, `retry`, `branch`; `edited`: a lever changed what had been
+    /// sent before.
     pub class: String,
     /// The reasons that came after the first.
     pub also: Vec<String>,
@@ -91,4 +92,20 @@ pub struct CacheWatch {
     pub miss_reason: Option<String>,
     /// Whether the provider's counters bear this out; `None` where they do not say.
     pub agrees: Option<bool>,
+    /// What would have become of the cached prefix, had levers changed nothing in this conversation; `None` where that is
+    /// the same.
+    pub received: Option<AsReceived>,
+}
+
+/// What would have become of the cached prefix, had a request and those before it been sent as they came.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct AsReceived {
+    /// The first reason why it would not have gone on from it, or that it would, in the words of [`CacheWatch::class`].
+    pub class: String,
+    /// The reasons that came after the first.
+    pub also: Vec<String>,
+    /// Tokens that would have had to be read anew, ESTIMATED.
+    pub lost_tokens: u64,
+    /// What that would have cost more than reading them from the cache, in nano-USD, ESTIMATED; `None` without a price.
+    pub lost_nano: Option<u64>,
 }

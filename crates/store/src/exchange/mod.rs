@@ -6,7 +6,7 @@ mod footprint;
 mod table;
 mod tools;
 
-pub use cost::{CacheWatch, Cost, Observed};
+pub use cost::{AsReceived, CacheWatch, Cost, Observed};
 pub use footprint::{Footprint, Segment, Slice, StandingPart};
 pub use tools::{Origin, ToolLine, ToolSet};
 

@@ -2,7 +2,7 @@
 
 use super::footprint::{Footprint, Segment, Slice, StandingPart};
 use super::tools::KnownSets;
-use super::{Asked, CacheWatch, Cost, Ended, Exchange, LeverAction, Observed, Receipt, Splice};
+use super::{AsReceived, Asked, CacheWatch, Cost, Ended, Exchange, LeverAction, Observed, Receipt, Splice};
 use crate::call::{bounded, stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// The columns that are written, in the order in which [`write`] binds them.
-pub(crate) const COLUMNS: [&str; 71] = [
+pub(crate) const COLUMNS: [&str; 75] = [
     "id",
     "at_ms",
     "provider",
@@ -83,6 +83,10 @@ pub(crate) const COLUMNS: [&str; 71] = [
     "gap_ms",
     "miss_reason",
     "agrees",
+    "received_class",
+    "received_also",
+    "received_lost_tokens",
+    "received_lost_nano",
     "tool_set",
 ];
 
@@ -177,6 +181,7 @@ async fn row(
     let usage = &one.usage;
     let cost = one.cost.as_ref();
     let cache = one.cache.as_ref();
+    let received = cache.and_then(|cache| cache.received.as_ref());
     let mut query = sqlx::query_as::<_, (i64,)>(sql)
         .bind(bounded(&one.id))
         .bind(stored(one.at_ms))
@@ -242,6 +247,10 @@ async fn row(
         .bind(cache.and_then(|cache| cache.gap_ms).map(stored))
         .bind(cache.and_then(|cache| cache.miss_reason.as_deref()).map(bounded))
         .bind(cache.and_then(|cache| cache.agrees))
+        .bind(received.map(|received| bounded(&received.class)))
+        .bind(received.and_then(|received| json(&received.also)))
+        .bind(received.map(|received| stored(received.lost_tokens)))
+        .bind(received.and_then(|received| received.lost_nano).map(stored))
         .bind(set)
         .fetch_optional(connection)
         .await?;
@@ -348,6 +357,15 @@ pub(crate) fn read(row: &SqliteRow) -> Result<Exchange, sqlx::Error> {
             price_date,
         }),
     };
+    let received = match text("received_class")? {
+        None => None,
+        Some(class) => Some(AsReceived {
+            class,
+            also: list(text("received_also")?),
+            lost_tokens: zero("received_lost_tokens")?,
+            lost_nano: maybe("received_lost_nano")?,
+        }),
+    };
     let cache = match text("class")? {
         None => None,
         Some(class) => Some(CacheWatch {
@@ -359,6 +377,7 @@ pub(crate) fn read(row: &SqliteRow) -> Result<Exchange, sqlx::Error> {
             gap_ms: maybe("gap_ms")?,
             miss_reason: text("miss_reason")?,
             agrees: row.try_get("agrees")?,
+            received,
         }),
     };
     Ok(Exchange {

@@ -35,6 +35,9 @@ carried AS (
 )
 SELECT agent, name, sum(sessions), sum(calls) FROM rows GROUP BY agent, name ORDER BY agent, name";
 
+/// One, as SQLite answers.
+type Row = (Option<String>, String, i64, i64);
+
 impl Ledger {
     /// How each agent used each tool that it carried or called since then.
     ///
@@ -42,7 +45,7 @@ impl Ledger {
     ///
     /// When the ledger cannot be read.
     pub async fn tool_uses(&mut self, since_ms: u64) -> Result<Vec<ToolUse>, Error> {
-        let rows: Result<Vec<(Option<String>, String, i64, i64)>, _> =
+        let rows: Result<Vec<Row>, _> =
             sqlx::query_as(SQL).bind(stored(since_ms)).fetch_all(&mut self.connection).await;
         let rows = rows.map_err(|error| self.error(&error))?;
         let one = |(agent, name, sessions, calls)| ToolUse {
