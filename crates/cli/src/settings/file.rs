@@ -4,7 +4,8 @@
 
 use super::known::{InProject, KNOWN, Key, Table};
 use super::prices;
-use super::proxy::{Raw, Source, Told, Warning, Weight};
+use super::proxy::{Raw, Source, Told, Warning, Weight, shown};
+use super::routes;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -158,6 +159,8 @@ impl Reader<'_> {
                 self.servers(item, span);
                 continue;
             }
+            // A route is one of several.
+            let plain = if of == Table::Levers && plain == "route" { ROUTES.to_owned() } else { plain };
             let Some(known) = known().find(|known| known.name == plain) else {
                 let more = (of == Table::Mcp).then_some("server");
                 let names: Vec<&str> = known().map(|known| known.name).chain(more).collect();
@@ -168,7 +171,10 @@ impl Reader<'_> {
                 && matches!(known.key, Key::Upstream | Key::Lever | Key::LeverRoute)
                 && let Some(pairs) = item.as_table_like()
             {
-                self.pairs(known.key, pairs);
+                match known.key {
+                    Key::LeverRoute => self.routes(pairs),
+                    key => self.pairs(key, pairs),
+                }
                 continue;
             }
             let raw = raw(item);
@@ -196,6 +202,44 @@ impl Reader<'_> {
             };
             self.tell(key, raw, span);
         }
+    }
+
+    /// `[levers.routes]`: `provider = "profile"`, or a table of what holds for that provider. What each says is told with
+    /// provider, setting and value.
+    fn routes(&mut self, table: &dyn TableLike) {
+        for (provider, item) in table.iter() {
+            let span = table.key(provider).and_then(toml_edit::Key::span);
+            let Some(own) = item.as_table_like() else {
+                self.route(provider, routes::PROFILE, value(item), span);
+                continue;
+            };
+            for (name, item) in own.iter() {
+                let span = own.key(name).and_then(toml_edit::Key::span);
+                if name != "lever" {
+                    self.route(provider, name, value(item), span);
+                    continue;
+                }
+                if let Some(levers) = item.as_table_like() {
+                    for (lever, item) in levers.iter() {
+                        let span = levers.key(lever).and_then(toml_edit::Key::span);
+                        self.route(provider, lever, value(item), span);
+                    }
+                    continue;
+                }
+                let pairs = match raw(item) {
+                    Raw::List(pairs) => pairs,
+                    other => shown(&other).split(',').map(str::to_owned).collect(),
+                };
+                for pair in pairs {
+                    let (lever, value) = pair.split_once('=').unwrap_or((&pair, ""));
+                    self.route(provider, lever.trim(), value.trim().to_owned(), span.clone());
+                }
+            }
+        }
+    }
+
+    fn route(&mut self, provider: &str, name: &str, value: String, span: Option<Range<usize>>) {
+        self.tell(Key::LeverRoute, Raw::List(vec![provider.to_owned(), name.to_owned(), value]), span);
     }
 
     /// What a project's file may not say.
@@ -272,6 +316,14 @@ impl Reader<'_> {
         let weight = if fence && self.owner == Owner::User { Weight::Ends } else { Weight::Told };
         self.weigh(weight, format!("`{before}{name}` is no setting"), span, attempt);
     }
+}
+
+/// The table of what holds for single providers.
+const ROUTES: &str = "routes";
+
+/// A value as text.
+fn value(item: &Item) -> String {
+    shown(&raw(item))
 }
 
 fn raw(item: &Item) -> Raw {

@@ -383,13 +383,13 @@ pub(super) const KNOWN: [Known; 38] = [
     Known {
         key: Key::LeverRoute,
         table: Table::Levers,
-        name: "route",
+        name: "routes",
         flag: None,
         variable: None,
         in_project: InProject::Nothing,
-        takes: "in a file, a table of `PROVIDER = \"PROFILE\"`",
+        takes: "in a file, a table of `PROVIDER = \"PROFILE\"`, or a table of settings for each provider",
         default: "none",
-        meaning: "another profile for a provider",
+        meaning: "what holds for a provider in the place of what holds for all: its `profile`, any lever by its name, and any switch below",
     },
     Known {
         key: Key::Holdout,

@@ -2,7 +2,6 @@
 
 use super::known::Key;
 use super::proxy::{Env, Flags, Merge, Raw, switch, text, unreadable};
-use deadweight_gateway::Provider;
 use deadweight_gateway::edit::Settings;
 use deadweight_levers::{Lever, Policy, Profile, ToolRule};
 use deadweight_lock::{LOCK_FILE, Lock, PolicyKind};
@@ -31,15 +30,7 @@ pub(super) fn of(merge: &mut Merge, directory: &Path) -> Settings {
     policy.late_tools = flag(Key::LateTools);
     policy.tools = ToolRule { deny: names(merge, Key::Deny), allow: names(merge, Key::Allow) };
     policy.tools.deny.extend(of_lock(&directory.join(LOCK_FILE)));
-    let routes = pairs(merge, Key::LeverRoute, |name, value| {
-        Some((Provider::of_name(name)?, Profile::of_name(value)?))
-    });
-    let mut own: Vec<(Provider, Policy)> = Vec::new();
-    for (provider, profile) in routes {
-        if own.iter().all(|(known, _)| *known != provider) {
-            own.push((provider, Policy { profile, ..policy.clone() }));
-        }
-    }
+    let own = super::routes::routes(merge, &policy);
     let holdout = merge.first(Key::Holdout, |raw, _| share(raw)).unwrap_or(0);
     let keeps_decisions = merge.first(Key::Decisions, |raw, _| kept(raw)).unwrap_or(true);
     Settings { policy, routes: own, holdout, keeps_decisions }
@@ -83,7 +74,7 @@ fn names(merge: &Merge, key: Key) -> Vec<String> {
     found
 }
 
-fn on_off(value: &str) -> Option<bool> {
+pub(super) fn on_off(value: &str) -> Option<bool> {
     match value {
         "on" | "1" | "true" => Some(true),
         "off" | "0" | "false" => Some(false),
@@ -152,6 +143,7 @@ fn denied(lock: &Lock) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use deadweight_gateway::Provider;
 
     fn resolved(flags: &[(Key, &str)], env: &'static [(&str, &str)], user: &str) -> Settings {
         let folder = tempfile::tempdir().unwrap();
@@ -176,7 +168,7 @@ mod tests {
     #[test]
     fn flags_come_before_variables_before_files_lever_by_lever() {
         let user = "[levers]\nprofile = \"lean\"\naccept_loss = true\nholdout = \"5%\"\ndecisions = \"off\"\n\
-                    deny = [\"Web*\"]\nlever = [\"dedup=on\"]\n[levers.route]\nopenai = \"faithful\"\n";
+                    deny = [\"Web*\"]\nlever = [\"dedup=on\"]\n[levers.routes]\nopenai = \"faithful\"\n";
         let own = resolved(
             &[(Key::Lever, "elide-results=off")],
             &[("DEADWEIGHT_PROFILE", "default"), ("DEADWEIGHT_LEVERS", "elide-results=on, dedup=off")],

@@ -28,6 +28,7 @@ pub(crate) mod ledger;
 pub(crate) mod levers;
 pub(crate) mod prices;
 pub(crate) mod proxy;
+mod routes;
 pub(crate) mod token;
 
 pub(crate) use known::Key;

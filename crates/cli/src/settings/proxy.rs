@@ -317,7 +317,7 @@ pub(super) fn unreadable(key: Key, told: &Told) -> Warning {
     )
 }
 
-fn shown(raw: &Raw) -> String {
+pub(super) fn shown(raw: &Raw) -> String {
     match raw {
         Raw::Text(text) => text.clone(),
         Raw::Flag(flag) => flag.to_string(),
