@@ -1,8 +1,8 @@
 //! A gateway on loopback, and a client that sees what is on the line.
 
 use deadweight_gateway::Provider;
-use deadweight_gateway::clock;
-use deadweight_gateway::edit::{Editing, NoOriginals, Settings, Setup};
+use deadweight_gateway::clock::{self, Clock};
+use deadweight_gateway::edit::{Editing, NoOriginals, Originals, Settings, Setup};
 use deadweight_gateway::exchange::{Begun, Ended, Event, Events, channel};
 use deadweight_gateway::relay::{Config, Editor, Gateway, Handle, Note, OnNote, Own, Parts, Target};
 use deadweight_levers::Policy;
@@ -20,8 +20,14 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 #[derive(Default)]
 pub(crate) struct Given {
     pub(crate) own: Option<Arc<dyn Own>>,
-    /// Whether levers are at work, as the default profile has them.
+    /// Whether levers are at work.
     pub(crate) edits: bool,
+    /// What they are told; the default profile where nobody says otherwise.
+    pub(crate) policy: Policy,
+    /// Keeps what they cut.
+    pub(crate) originals: Option<Arc<dyn Originals>>,
+    /// What time it is for them and the relay.
+    pub(crate) clock: Option<Clock>,
     pub(crate) tls: Option<rustls::ClientConfig>,
     pub(crate) drain: Option<Duration>,
 }
@@ -63,11 +69,11 @@ impl Gate {
         let folder = tempfile::tempdir().unwrap();
         let editor = given.edits.then(|| {
             let setup = Setup {
-                settings: Settings::of(Policy::default()),
+                settings: Settings::of(given.policy),
                 journal: Some(folder.path().join("decisions.sqlite")),
                 ledger: None,
-                originals: Arc::new(NoOriginals),
-                clock: clock::system(),
+                originals: given.originals.unwrap_or_else(|| Arc::new(NoOriginals)),
+                clock: given.clock.clone().unwrap_or_else(clock::system),
                 on_note: Arc::clone(&on_note) as OnNote,
             };
             Arc::new(runtime.block_on(Editing::start(setup))) as Arc<dyn Editor>
@@ -76,7 +82,7 @@ impl Gate {
             sink,
             own: given.own,
             editor,
-            clock: None,
+            clock: given.clock,
             on_note,
             tls: given.tls.or_else(|| Some(no_tls())),
         };

@@ -9,10 +9,12 @@
 
 mod answers;
 mod common;
+mod edited;
 mod faults;
 mod guard;
 mod identity;
 mod lifecycle;
+mod recorded;
 mod requests;
 mod tls;
 mod websocket;

@@ -111,15 +111,32 @@ pub fn all(size: Size) -> Vec<Layout> {
     ALL.iter().map(|&(name, dialect, path, make)| Layout { name, dialect, path, body: make(size) }).collect()
 }
 
+/// The layout of this number at one size; the numbers go round.
+pub fn nth(number: usize, size: Size) -> Layout {
+    let (name, dialect, path, make) = ALL[number % ALL.len()];
+    Layout { name, dialect, path, body: make(size) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Size, all};
+    use super::{Size, all, nth};
 
     #[test]
     fn every_layout_is_json_and_the_same_each_time() {
         for (one, again) in all(Size::SMALL).into_iter().zip(all(Size::SMALL)) {
             assert_eq!(one.body, again.body, "{}", one.name);
             assert!(serde_json::from_str::<serde_json::Value>(&one.body).is_ok(), "{}", one.name);
+        }
+    }
+
+    #[test]
+    fn every_layout_has_its_number() {
+        let all = all(Size::SMALL);
+        for (number, own) in all.iter().enumerate() {
+            for number in [number, number + all.len()] {
+                let one = nth(number, Size::SMALL);
+                assert_eq!((one.name, one.path, &one.body), (own.name, own.path, &own.body));
+            }
         }
     }
 
