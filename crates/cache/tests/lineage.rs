@@ -376,6 +376,26 @@ fn what_is_kept_is_bounded() {
 }
 
 #[test]
+fn whether_an_hour_was_asked_for_is_remembered() {
+    let mut lineages = new();
+    assert_eq!(lineages.asked_for_hour("s"), None);
+    let mut talk = Talk::new("go");
+    talk.system[0]["cache_control"] = json!({ "type": "ephemeral" });
+    place(&mut lineages, &talk, 0);
+    assert_eq!(lineages.asked_for_hour("s"), Some(false));
+    talk.system[0]["cache_control"] = json!({ "type": "ephemeral", "ttl": "1h" });
+    place(&mut lineages, talk.step(1), 1);
+    talk.system[0]["cache_control"] = json!({ "type": "ephemeral" });
+    for at in 2..60 {
+        place(&mut lineages, talk.step(at), at as u64);
+    }
+    let state = lineages.save("s").expect("a session");
+    let mut restarted = new();
+    restarted.restore("s", &state).expect("what was saved");
+    assert_eq!(restarted.asked_for_hour("s"), Some(true));
+}
+
+#[test]
 fn damaged_state_is_refused_and_changes_nothing() {
     let mut lineages = new();
     let (talk, _) = grown(&mut lineages, 2);

@@ -187,6 +187,15 @@ impl Lineages {
         self.sessions.contains_key(session)
     }
 
+    /// Whether a session has asked for a cache entry that lives for an hour, as far as its histories are remembered. `None`
+    /// for one that is not known.
+    #[must_use]
+    pub fn asked_for_hour(&self, session: &str) -> Option<bool> {
+        let own = self.sessions.get(session)?;
+        let mut tips = own.conversations.iter().flat_map(|own| &own.tips);
+        Some(tips.any(|tip| tip.points.iter().any(|point| point.hour)))
+    }
+
     /// Forgets a session.
     pub fn forget(&mut self, session: &str) {
         if let Some(session) = self.sessions.remove(session) {

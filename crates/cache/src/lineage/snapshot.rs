@@ -206,7 +206,11 @@ impl Snapshot {
             }
         }
         while self.points.len() > POINTS {
-            self.points.remove(FRONT);
+            let dropped = self.points.remove(FRONT);
+            // What lives for an hour is not forgotten with the place where it was asked for.
+            if let Some(point) = self.points.get_mut(FRONT - 1) {
+                point.hour |= dropped.hour;
+            }
         }
     }
 

@@ -116,8 +116,8 @@ impl Places {
         for lineage in remembered.iter().rev() {
             // What cannot be read is a conversation that is met in the middle.
             if own.lineages.restore(&lineage.session, &lineage.state).is_ok() {
-                // For how long it asked is not remembered.
-                own.seen.insert(lineage.session.clone(), Seen { at_ms: lineage.at_ms, hour: true });
+                let hour = own.lineages.asked_for_hour(&lineage.session).unwrap_or(true);
+                own.seen.insert(lineage.session.clone(), Seen { at_ms: lineage.at_ms, hour });
             }
         }
         own

@@ -202,3 +202,38 @@ fn off() {
     machine.stop();
     assert!(!machine.journal().exists());
 }
+
+/// A conversation in which another large file is read each turn, with cache entries that live as the mark says.
+fn reads(mark: &Value, turns: usize) -> Vec<u8> {
+    let mut body: Value = serde_json::from_slice(&body(OLDER, turns)).unwrap();
+    body["system"][0]["cache_control"] = mark.clone();
+    for turn in 0..turns {
+        body["messages"][2 * turn + 1]["content"][0]["input"]["file_path"] = json!(format!("src/{turn}.rs"));
+        body["messages"][2 * turn + 2]["content"][0]["content"] = json!(long(turn).repeat(3));
+    }
+    body.to_string().into_bytes()
+}
+
+#[test]
+fn how_long_a_cache_lives_is_known_after_a_restart() {
+    let marks = [json!({ "type": "ephemeral" }), json!({ "type": "ephemeral", "ttl": "1h" })];
+    for (mark, cold) in marks.iter().zip([true, false]) {
+        for restarts in [false, true] {
+            let mut machine = machine();
+            let send =
+                |machine: &Machine, turns: usize| machine.turn(0, "s", &reads(mark, turns)).request.body;
+            for turns in 1..6 {
+                machine.advance(Duration::from_secs(20));
+                assert_eq!(send(&machine, turns), reads(mark, turns));
+            }
+            if restarts {
+                machine.restart();
+            }
+            // Longer than two lives of five minutes, and shorter than two hours.
+            machine.advance(Duration::from_secs(4_000));
+            let first = result(&send(&machine, 6), 0);
+            assert_eq!(first.len() < 16_000, cold, "{mark}, {restarts}: {}", first.len());
+            machine.stop();
+        }
+    }
+}
