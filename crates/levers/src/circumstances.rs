@@ -61,8 +61,8 @@ impl Cold {
 pub struct Circumstances<'a> {
     /// The model, where the path names it and not the body.
     pub model: Option<&'a str>,
-    /// Whether requests of this conversation have passed here before, whether or not the journal knows of them.
-    pub passed_before: bool,
+    /// Whether tools were left out of requests of this conversation, whether or not the journal knows of it.
+    pub pruned_before: bool,
     /// Whether what the provider has cached of it is known to be gone.
     pub cold: Option<Cold>,
     /// Whether it looks as if no second request were to come.
@@ -103,7 +103,7 @@ impl Default for Circumstances<'_> {
     fn default() -> Self {
         Self {
             model: None,
-            passed_before: false,
+            pruned_before: false,
             cold: None,
             likely_single: false,
             restore_tool: None,

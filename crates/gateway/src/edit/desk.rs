@@ -1,8 +1,8 @@
 //! The decision journal and what is known of it: read before a request is planned, written before its bytes leave.
 
+use super::keys::Keys;
 use super::known::{Known, Records};
 use crate::relay::{Level, Note, OnNote};
-use deadweight_cache::prefix::Prefix;
 use deadweight_levers::record::{Key, Record};
 use deadweight_store::{Cause, Commit, Decision, Journal, JournalError};
 use std::collections::HashMap;
@@ -169,10 +169,10 @@ impl Desk {
     }
 
     /// Reads what there is about the messages of a request. False: it cannot be.
-    pub(super) async fn look(&self, prefix: &Prefix) -> bool {
+    pub(super) async fn look(&self, keys: &Keys) -> bool {
         let mut state = self.state.lock().await;
         let Some(journal) = self.open(&mut state).await else { return false };
-        match self.read(journal, prefix).await {
+        match self.read(journal, keys).await {
             Ok(()) => true,
             Err(error) => {
                 self.failed(&mut state, &error);
@@ -181,20 +181,20 @@ impl Desk {
         }
     }
 
-    async fn read(&self, journal: &mut Journal, prefix: &Prefix) -> Result<(), JournalError> {
+    async fn read(&self, journal: &mut Journal, keys: &Keys) -> Result<(), JournalError> {
         let version = journal.version().await?;
-        let keys = {
+        let missing = {
             let mut known = self.known();
             known.at(version);
-            known.missing(prefix)
+            known.missing(keys)
         };
-        if !keys.is_empty() {
-            let found = journal.read(&keys).await?;
+        if !missing.is_empty() {
+            let found = journal.read(&missing).await?;
             let mut known = self.known();
             found.iter().filter_map(record).for_each(|record| known.read(record));
-            known.looked(prefix);
+            known.looked(keys);
         }
-        let heads = self.known().missing_heads(prefix);
+        let heads = self.known().missing_heads(keys);
         if !heads.is_empty() {
             let found = journal.read(&heads).await?;
             let mut known = self.known();
@@ -204,8 +204,16 @@ impl Desk {
     }
 
     /// What is known of a request.
-    pub(super) fn view(&self, prefix: &Prefix) -> Records {
-        self.known().view(prefix)
+    pub(super) fn view(&self, keys: &Keys) -> Records {
+        self.known().view(keys)
+    }
+
+    /// Puts what is known of messages under the keys that they have since the model spoke.
+    pub(super) fn renew(self: &Arc<Self>, keys: &Keys, now_ms: u64) {
+        let renamed = self.known().renamed(keys);
+        if !renamed.is_empty() {
+            self.take(&renamed, now_ms);
+        }
     }
 
     /// Everything is read anew when it is next asked for.
@@ -325,7 +333,7 @@ impl Desk {
     }
 
     /// Says that a session was seen and a conversation used, for other gateways and for whoever throws away what is old.
-    pub(super) async fn used(&self, session: [u8; 32], conversation: [u8; 16], prefix: &Prefix, now_ms: u64) {
+    pub(super) async fn used(&self, session: [u8; 32], conversation: [u8; 16], own: &Keys, now_ms: u64) {
         let mut state = self.state.lock().await;
         let late = |last: Option<&u64>, every: u64| last.is_none_or(|last| now_ms.abs_diff(*last) >= every);
         let tell = late(state.seen.get(&session), SEEN_EVERY_MS);
@@ -336,13 +344,10 @@ impl Desk {
             return;
         }
         let keys: Vec<Key> = match mark {
-            true => {
-                let chains = prefix.messages.iter().map(|link| link.chain);
-                chains.flat_map(|chain| Record::of_message(&chain)).collect()
-            }
+            true => own.all().flat_map(|chain| Record::of_message(&chain)).collect(),
             false => Vec::new(),
         };
-        let heads = self.known().view(prefix).head_keys();
+        let heads = self.known().view(own).head_keys();
         let Some(journal) = self.open(&mut state).await else { return };
         let outcome = async {
             if tell {

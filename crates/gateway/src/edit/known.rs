@@ -3,8 +3,8 @@
 //! Records never change, so what was read once is right for as long as nobody else has written: then all of it is
 //! forgotten and read again, save what waits to be written.
 
+use super::keys::Keys;
 use deadweight_cache::Digest;
-use deadweight_cache::prefix::Prefix;
 use deadweight_levers::Decisions;
 use deadweight_levers::record::{Head, Key, Record, Sent, Turned};
 use std::collections::{HashMap, HashSet};
@@ -121,14 +121,14 @@ impl Known {
     }
 
     /// The keys of what has to be read for a request.
-    pub(super) fn missing(&self, prefix: &Prefix) -> Vec<Key> {
-        let new = prefix.messages.iter().map(|link| link.chain).filter(|chain| !self.looked.contains(chain));
+    pub(super) fn missing(&self, keys: &Keys) -> Vec<Key> {
+        let new = keys.all().filter(|chain| !self.looked.contains(chain));
         new.flat_map(|chain| Record::of_message(&chain)).collect()
     }
 
     /// The keys of the heads that a request needs and that are not known.
-    pub(super) fn missing_heads(&self, prefix: &Prefix) -> Vec<Key> {
-        let heads = prefix.messages.iter().filter_map(|link| self.records.sent.get(&link.chain)?.head);
+    pub(super) fn missing_heads(&self, keys: &Keys) -> Vec<Key> {
+        let heads = keys.all().filter_map(|chain| self.records.sent.get(&chain)?.head);
         let new: HashSet<Digest> = heads.filter(|head| !self.records.head.contains_key(head)).collect();
         new.iter().map(Record::head).collect()
     }
@@ -139,8 +139,8 @@ impl Known {
     }
 
     /// All of a request was read.
-    pub(super) fn looked(&mut self, prefix: &Prefix) {
-        self.looked.extend(prefix.messages.iter().map(|link| link.chain));
+    pub(super) fn looked(&mut self, keys: &Keys) {
+        self.looked.extend(keys.all());
     }
 
     /// Takes in records; `pending`: they are to be written later. False, and nothing is taken, where one of them was
@@ -176,14 +176,16 @@ impl Known {
     }
 
     /// What is known of a request.
-    pub(super) fn view(&self, prefix: &Prefix) -> Records {
+    pub(super) fn view(&self, keys: &Keys) -> Records {
         let mut view = Records::default();
-        for chain in prefix.messages.iter().map(|link| link.chain) {
+        for chain in keys.all() {
+            let head = self.records.sent.get(&chain).and_then(|own| own.head);
+            if let Some((key, head)) = head.and_then(|key| Some((key, self.records.head.get(&key)?))) {
+                view.head.insert(key, Arc::clone(head));
+            }
+        }
+        for chain in keys.prefix.messages.iter().map(|link| link.chain) {
             if let Some(own) = self.records.sent.get(&chain) {
-                if let Some((key, head)) = own.head.and_then(|key| Some((key, self.records.head.get(&key)?)))
-                {
-                    view.head.insert(key, Arc::clone(head));
-                }
                 view.sent.insert(chain, Arc::clone(own));
             }
             if self.records.bound.contains(&chain) {
@@ -196,6 +198,31 @@ impl Known {
                 view.turned.insert(chain, Arc::clone(own));
             }
         }
+        for record in self.renamed(keys) {
+            view.take(record);
+        }
         view
+    }
+
+    /// What is known of messages under the keys that they had before the model spoke, and not under those that they have
+    /// now.
+    pub(super) fn renamed(&self, keys: &Keys) -> Vec<Record> {
+        let own = &self.records;
+        let mut all = Vec::new();
+        for (before, now) in keys.renamed() {
+            if let (Some(sent), None) = (own.sent.get(before), own.sent.get(now)) {
+                all.push(Record::Sent(Sent::clone(sent)));
+            }
+            if let (Some(turned), None) = (own.turned.get(before), own.turned.get(now)) {
+                all.push(Record::Turned(Turned::clone(turned)));
+            }
+            if own.bound.contains(before) && !own.bound.contains(now) {
+                all.push(Record::Bound(*before));
+            }
+            if own.unbound.contains(before) && !own.unbound.contains(now) {
+                all.push(Record::Unbound(*before));
+            }
+        }
+        all.into_iter().map(|record| keys.rename(record)).collect()
     }
 }

@@ -19,6 +19,7 @@
 //! - An edit that has not been written down is not made. One that was written down and not sent is taken back.
 
 mod desk;
+mod keys;
 mod known;
 mod originals;
 mod places;
@@ -36,6 +37,7 @@ pub use settings::Settings;
 use crate::clock::Clock;
 use crate::relay::{Asked, Edit, Editor, OnNote, Work};
 use bytes::Bytes;
+use deadweight_levers::Lever;
 use deadweight_price::Book;
 use deadweight_store::{Ledger, Lineage};
 use desk::Desk;
@@ -92,16 +94,16 @@ impl Editing {
     /// Opens the journal and takes up the conversations that are known. Neither has to be there.
     pub async fn start(setup: Setup) -> Self {
         let now_ms = (setup.clock)();
-        let remembered = match &setup.ledger {
+        let (remembered, pruned) = match &setup.ledger {
             Some(file) => remembered(file, now_ms).await,
-            None => Vec::new(),
+            None => Default::default(),
         };
         let desk = Arc::new(Desk::new(setup.journal, Arc::clone(&setup.on_note)));
         desk.start(now_ms).await;
         let inner = Inner {
             settings: RwLock::new(Arc::new(setup.settings)),
             desk,
-            places: Mutex::new(Places::new(&remembered)),
+            places: Mutex::new(Places::new(&remembered, pruned)),
             rests: Rests::default(),
             book: setup.book,
             uses: Uses::default(),
@@ -132,11 +134,15 @@ impl Editing {
     }
 }
 
-/// The conversations that a gateway had before; none where the ledger cannot be read.
-async fn remembered(file: &Path, now_ms: u64) -> Vec<Lineage> {
+/// The conversations that a gateway had before, and the sessions in which tools were left out; none where the ledger cannot
+/// be read.
+async fn remembered(file: &Path, now_ms: u64) -> (Vec<Lineage>, Vec<String>) {
+    let since_ms = now_ms.saturating_sub(REMEMBERED_MS);
     let read = async {
         let mut ledger = Ledger::open(file).await.ok()??;
-        ledger.lineages(now_ms.saturating_sub(REMEMBERED_MS), MOST_REMEMBERED).await.ok()
+        let lineages = ledger.lineages(since_ms, MOST_REMEMBERED).await.ok()?;
+        let pruned = ledger.sessions_edited_by(Lever::PruneTools.name(), since_ms).await.ok()?;
+        Some((lineages, pruned))
     };
     read.await.unwrap_or_default()
 }

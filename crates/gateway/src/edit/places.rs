@@ -1,10 +1,11 @@
 //! Where a request stands in its conversation, and whether what the provider has cached of that is known to be gone.
 
+use super::keys::Keys;
 use crate::measure::session;
 use crate::relay::Asked;
 use deadweight_cache::lineage::{Limits, Lineages, Placement, Relation};
 use deadweight_cache::prefix::Prefix;
-use deadweight_cache::watch::Lifetimes;
+use deadweight_cache::watch::{Kind, Lifetimes};
 use deadweight_levers::Cold;
 use deadweight_price::ttl::Pauses;
 use deadweight_store::Lineage;
@@ -12,16 +13,20 @@ use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, Role};
 use deadweight_wire::dialect::model_of_path;
 use deadweight_wire::json::Parser;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How many sessions it is remembered of when they were seen.
 const MOST: usize = 4_096;
+/// What is idle for no longer than this is nowhere cold.
+pub(super) const TEN_MINUTES: u64 = 600_000;
 /// The longer of the times that entries live for.
 pub(super) const HOUR_MS: u64 = 3_600_000;
 
 /// What is read of a request before it is planned.
 pub(super) struct Facts {
     pub(super) prefix: Prefix,
+    /// What decisions about it are kept under.
+    pub(super) keys: Keys,
     pub(super) session: String,
     pub(super) model: Option<String>,
     /// Who asks, by the name that the ledger has for it.
@@ -31,6 +36,17 @@ pub(super) struct Facts {
     /// Who says each message.
     roles: Vec<Role>,
 }
+
+/// When a conversation asked which model.
+#[derive(Debug, Clone, Default)]
+struct Models {
+    /// Whether that is known from its first request on.
+    all: bool,
+    seen: Vec<(String, u64)>,
+}
+
+/// How many models of a conversation are remembered.
+const MOST_MODELS: usize = 16;
 
 impl Facts {
     /// Reads a body. `None`: it is not JSON.
@@ -43,12 +59,15 @@ impl Facts {
             if prefix.model.is_none() {
                 prefix.model = model.as_deref().map(Into::into);
             }
+            let session = session::named(&asked.headers).unwrap_or_else(|| prefix.session().to_string());
+            let roles: Vec<Role> = anatomy.messages.iter().map(|message| message.role).collect();
             Some(Self {
-                session: session::named(&asked.headers).unwrap_or_else(|| prefix.session().to_string()),
+                keys: Keys::of(&prefix, &roles, &asked.holder, &session),
+                session,
                 model,
                 agent: session::whose(asked.agent.as_deref(), &asked.headers, &anatomy),
                 offers: !anatomy.tools.is_empty(),
-                roles: anatomy.messages.iter().map(|message| message.role).collect(),
+                roles,
                 prefix,
             })
         })
@@ -72,6 +91,10 @@ pub(super) struct Placed {
     pub(super) lives: Option<u64>,
     /// What the pauses of the conversation have come to, this request included.
     pub(super) pauses: Pauses,
+    /// Milliseconds since the conversation asked this model before; `None`: that is not known.
+    model_idle: Option<u64>,
+    /// Whether tools were left out of requests of its session.
+    pub(super) pruned: bool,
 }
 
 impl Placed {
@@ -82,7 +105,14 @@ impl Placed {
 
     /// Whether what is cached is known to be gone.
     pub(super) fn cold(&self, idle: Option<u64>) -> Option<Cold> {
-        Cold::proven(self.placement.relation, &self.placement.turn.causes, idle, self.lives)
+        let mut causes = self.placement.turn.causes.clone();
+        // A conversation that goes back to a model finds what that one has cached.
+        let gone = self
+            .model_idle
+            .zip(self.lives)
+            .is_some_and(|(idle, lives)| idle > lives.saturating_mul(2) && idle > TEN_MINUTES);
+        causes.retain(|cause| *cause != Kind::Model || gone);
+        Cold::proven(self.placement.relation, &causes, idle, self.lives)
     }
 }
 
@@ -107,12 +137,21 @@ pub(super) struct Places {
     lineages: Lineages,
     seen: HashMap<String, Seen>,
     paces: HashMap<[u8; 16], Pace>,
+    models: HashMap<[u8; 16], Models>,
+    /// Sessions in which tools were left out.
+    pruned: HashSet<String>,
 }
 
 impl Places {
-    pub(super) fn new(remembered: &[Lineage]) -> Self {
-        let mut own =
-            Self { lineages: Lineages::new(Limits::default()), seen: HashMap::new(), paces: HashMap::new() };
+    /// `pruned`: the sessions in which tools were left out.
+    pub(super) fn new(remembered: &[Lineage], pruned: Vec<String>) -> Self {
+        let mut own = Self {
+            lineages: Lineages::new(Limits::default()),
+            seen: HashMap::new(),
+            paces: HashMap::new(),
+            models: HashMap::new(),
+            pruned: pruned.into_iter().collect(),
+        };
         for lineage in remembered.iter().rev() {
             // What cannot be read is a conversation that is met in the middle.
             if own.lineages.restore(&lineage.session, &lineage.state).is_ok() {
@@ -128,7 +167,9 @@ impl Places {
         let lifetimes = Lifetimes::of(facts.prefix.dialect);
         let placement = self.lineages.place(&facts.session, &facts.prefix, at_ms, &lifetimes);
         let mut placed = self.placed(placement, facts, at_ms, &lifetimes);
-        placed.pauses = self.paced(*placed.placement.conversation.as_bytes(), facts, at_ms);
+        let conversation = *placed.placement.conversation.as_bytes();
+        placed.pauses = self.paced(conversation, facts, at_ms);
+        self.asks(conversation, placed.placement.relation, facts, at_ms);
         let hour = asks_for_hour(&facts.prefix);
         if self.seen.len() >= MOST && !self.seen.contains_key(&facts.session) {
             self.seen.clear();
@@ -149,6 +190,40 @@ impl Places {
         pauses.take(last.map(|last| (at_ms.saturating_sub(last.at_ms), last.tokens)), tokens);
         self.paces.insert(conversation, Pace { at_ms, tokens, pauses });
         pauses
+    }
+
+    /// A conversation asks a model.
+    fn asks(&mut self, conversation: [u8; 16], relation: Relation, facts: &Facts, at_ms: u64) {
+        if self.models.len() >= MOST && !self.models.contains_key(&conversation) {
+            self.models.clear();
+        }
+        let all = relation == Relation::First;
+        let own = self.models.entry(conversation).or_insert_with(|| Models { all, seen: Vec::new() });
+        let model = facts.model.clone().unwrap_or_default();
+        own.seen.retain(|(seen, _)| *seen != model);
+        if own.seen.len() >= MOST_MODELS {
+            own.seen.remove(0);
+            own.all = false;
+        }
+        own.seen.push((model, at_ms));
+    }
+
+    /// How long a conversation has not asked this model; `None`: that is not known.
+    fn model_idle(&self, conversation: &[u8; 16], facts: &Facts, at_ms: u64) -> Option<u64> {
+        let own = self.models.get(conversation)?;
+        let model = facts.model.as_deref().unwrap_or_default();
+        match own.seen.iter().find(|(seen, _)| seen == model) {
+            Some((_, seen)) => Some(at_ms.saturating_sub(*seen)),
+            None => own.all.then_some(u64::MAX),
+        }
+    }
+
+    /// Tools are left out of a request of a session.
+    pub(super) fn prunes(&mut self, session: &str) {
+        if self.pruned.len() >= MOST {
+            self.pruned.clear();
+        }
+        self.pruned.insert(session.to_owned());
     }
 
     /// Something of a session is cached for an hour, because we asked for that.
@@ -180,7 +255,9 @@ impl Places {
             _ => lifetimes.automatic,
         };
         let idle = seen.filter(|_| !unseen).map(|seen| at_ms.saturating_sub(seen.at_ms));
-        Placed { placement, idle, lives, pauses: Pauses::default() }
+        let model_idle = self.model_idle(placement.conversation.as_bytes(), facts, at_ms);
+        let pruned = self.pruned.contains(&facts.session);
+        Placed { placement, idle, lives, pauses: Pauses::default(), model_idle, pruned }
     }
 
     /// A request was not answered, and warmed no cache.

@@ -112,7 +112,7 @@ impl Follow {
         }
         // What is planned without what was just decided is what the original is sent with.
         let desk = &self.inner.desk;
-        let mut view = desk.view(&self.request.facts.prefix);
+        let mut view = desk.view(&self.request.facts.keys);
         view.leave_out(&self.committed);
         let policy = Arc::new(faithful());
         let Some(plain) = self.inner.plan(&self.request, &policy, &self.known, view).await else {
@@ -127,7 +127,7 @@ impl Follow {
         if !refusal.is_of_binding() || !self.planned.may_be_ours {
             return;
         }
-        let recovery = self.planned.recovery(&self.request.facts.prefix, refusal.message());
+        let recovery = self.planned.recovery(&self.request.facts.keys.prefix, refusal.message());
         let recovers = match recovery {
             Some(record) => self.inner.desk.commit(&[record], (self.inner.clock)()).await == Committed::Done,
             None => false,

@@ -3,7 +3,7 @@
 use super::desk::{Committed, Desk, SEEN_EVERY_MS};
 use super::known::Records;
 use super::originals::Originals;
-use super::places::{Facts, HOUR_MS, Placed, Places};
+use super::places::{Facts, HOUR_MS, Placed, Places, TEN_MINUTES};
 use super::rests::{self, Rests};
 use super::settings::{Settings, faithful};
 use super::trail::Follow;
@@ -15,7 +15,6 @@ use crate::measure::{self, decode};
 use crate::provider::Provider;
 use crate::relay::{Asked, Edit, OnNote};
 use bytes::Bytes;
-use deadweight_cache::lineage::Relation;
 use deadweight_levers::plan::{Outcome, plan_read};
 use deadweight_levers::{Circumstances, Cold, Lever, Policy, asked_again, caches_for_hour, restore_tool};
 use deadweight_price::Book;
@@ -34,8 +33,6 @@ const LONG: usize = 256 << 10;
 const ATTEMPTS: usize = 4;
 /// How many parsers are kept with their memory.
 const PARSERS: usize = 8;
-/// What is idle for no longer than this is nowhere cold.
-const TEN_MINUTES: u64 = 600_000;
 
 /// All that editing works with.
 pub(super) struct Inner {
@@ -65,7 +62,8 @@ pub(super) struct Request {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) cold: Option<Cold>,
-    pub(super) passed_before: bool,
+    /// Whether tools were left out of requests of its session.
+    pub(super) pruned_before: bool,
     pub(super) likely_single: bool,
     pub(super) journal: bool,
     pub(super) resting: Vec<Lever>,
@@ -126,8 +124,8 @@ impl Inner {
             false => self.places().place(&request.facts, now_ms),
         };
         self.desk.may_make(settings.keeps_decisions);
-        let looked = self.desk.look(&request.facts.prefix).await;
-        if caches_for_hour(&request.facts.prefix, &self.desk.view(&request.facts.prefix)) {
+        let looked = self.desk.look(&request.facts.keys).await;
+        if caches_for_hour(&request.facts.keys.prefix, &self.desk.view(&request.facts.keys)) {
             placed.lives_for_hour();
             self.places().hours(&request.facts.session);
         }
@@ -135,7 +133,7 @@ impl Inner {
         let account = rests::place(request.asked.account, request.facts.model.as_deref().unwrap_or_default());
         let known = Known {
             cold: placed.cold(self.idle(&placed, session, now_ms).await),
-            passed_before: placed.placement.request > 1 || placed.placement.relation == Relation::Joined,
+            pruned_before: placed.pruned,
             likely_single: !request.facts.offers && !request.facts.prefix.answered,
             journal: looked && settings.keeps_decisions,
             resting: self.rests.of(&self.desk, account, now_ms).await,
@@ -152,6 +150,12 @@ impl Inner {
         else {
             return Edit::default();
         };
+        if looked && !request.counts {
+            self.desk.renew(&request.facts.keys, now_ms);
+        }
+        if !outcome.pruned.is_empty() {
+            self.places().prunes(&request.facts.session);
+        }
         if outcome.upgrades {
             self.places().hours(&request.facts.session);
         }
@@ -194,7 +198,7 @@ impl Inner {
         let conversation = *placed.placement.conversation.as_bytes();
         let (desk, request) = (Arc::clone(&self.desk), Arc::clone(request));
         tokio::spawn(async move {
-            desk.used(session, conversation, &request.facts.prefix, now_ms).await;
+            desk.used(session, conversation, &request.facts.keys, now_ms).await;
         });
     }
 
@@ -214,7 +218,7 @@ impl Inner {
             if attempt == ATTEMPTS {
                 known.journal = false;
             }
-            let view = self.desk.view(&request.facts.prefix);
+            let view = self.desk.view(&request.facts.keys);
             let outcome = self.plan(request, &policy, &known, view).await?;
             // Without the journal it is not known what was decided: the next request will tell.
             if request.counts || !looked {
@@ -253,7 +257,7 @@ impl Inner {
 
     async fn look_again(&self, request: &Request) {
         self.desk.doubt();
-        self.desk.look(&request.facts.prefix).await;
+        self.desk.look(&request.facts.keys).await;
     }
 
     fn keep(&self, request: &Request, outcome: &Outcome, now_ms: u64) -> bool {
@@ -287,12 +291,12 @@ impl Inner {
                     let now_ms = request.asked.at_ms;
                     let model = request.facts.model.as_deref();
                     let prompt = request.facts.prefix.tokens().get();
-                    let again = asked_again(&anatomy, &request.facts.prefix, &view);
+                    let again = asked_again(&anatomy, &request.facts.keys.prefix, &view);
                     backed_off
                         .extend(again.iter().filter(|(_, own)| own.is_too_much()).map(|(lever, _)| *lever));
                     let circumstances = Circumstances {
                         model,
-                        passed_before: known.passed_before,
+                        pruned_before: known.pruned_before,
                         cold: known.cold,
                         likely_single: known.likely_single,
                         restore_tool: restore.as_deref(),
@@ -310,7 +314,7 @@ impl Inner {
                         hour: known.hour,
                         pauses: known.pauses,
                     };
-                    Some(plan_read(&anatomy, &request.facts.prefix, &policy, &circumstances, &view))
+                    Some(plan_read(&anatomy, &request.facts.keys.prefix, &policy, &circumstances, &view))
                 })
             })
         })

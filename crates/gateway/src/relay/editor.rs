@@ -32,6 +32,8 @@ pub struct Asked {
     pub agent: Option<Arc<str>>,
     /// Whose key it comes with: a hash of it. `None`: it comes without one.
     pub account: Option<[u8; 32]>,
+    /// Whose conversations it may belong to. Keys that are renewed all the time (OAuth) are one holder's.
+    pub holder: [u8; 32],
     /// Whether a subscription pays for it and not an account.
     pub subscription: bool,
     /// Whether the client has put a signature or a checksum over the body.

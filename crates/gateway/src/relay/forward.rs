@@ -315,8 +315,14 @@ impl Relay {
     fn asked(&self, head: &Head, parts: &Parts, door: &Door, held: bool) -> Option<(Arc<dyn Editor>, Asked)> {
         let editor = self.editor.as_ref()?;
         let dialect = head.dialect.filter(|_| parts.method == http::Method::POST)?;
-        let mut asked =
-            asked::asked(head.provider, dialect, &head.path, &parts.headers, head.headers.clone(), held);
+        let mut asked = asked::asked(
+            head.provider,
+            dialect,
+            (&head.path, parts.uri.query()),
+            &parts.headers,
+            head.headers.clone(),
+            held,
+        );
         asked.agent.clone_from(&door.agent);
         asked.at_ms = (self.desk.clock)();
         // What passes does not depend on whether an editor works.

@@ -16,7 +16,7 @@ use crate::policy::Policy;
 use deadweight_cache::prefix::Prefix;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, Role, Tool};
-use deadweight_wire::json::Kind;
+use deadweight_wire::json::{Kind, Value};
 
 /// Where a breakpoint goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +84,7 @@ pub(crate) fn ask(
         !tool.deferred
             && tool.server_type.is_none()
             && listed(tool)
+            && !names_marker(tool.value)
             && !head.removed.contains(at)
             && !head.deferred.contains(at)
     });
@@ -117,5 +118,14 @@ fn markable(block: &Block<'_, '_>) -> bool {
         }
         _ => false,
     };
-    kind && matches!(block.value.kind(), Kind::Object | Kind::String)
+    kind && match block.value.kind() {
+        Kind::String => true,
+        Kind::Object => !names_marker(block.value),
+        _ => false,
+    }
+}
+
+/// Whether something names a marker already, and be it none (`null`): a second member of that name would be one too many.
+fn names_marker(value: Value<'_, '_>) -> bool {
+    value.entries().any(|entry| entry.key.is_str("cache_control"))
 }

@@ -16,7 +16,7 @@ use deadweight_cache::Digest;
 use deadweight_cache::prefix::Prefix;
 use deadweight_wire::Dialect;
 use deadweight_wire::anatomy::{Anatomy, Block, BlockKind, Tool};
-use deadweight_wire::json::{Parser, Value};
+use deadweight_wire::json::{Kind, Parser, Value};
 use deadweight_wire::splice::Edits;
 use std::collections::BTreeSet;
 
@@ -213,8 +213,9 @@ fn untouched(mut head: Head, slots: &[Slot<'_, '_, '_>]) -> Head {
 fn too_late(policy: &Policy, circumstances: &Circumstances<'_>, stage: &Stage) -> Option<StandDown> {
     if policy.tools.is_empty() {
         Some(StandDown::NoPolicy)
-    } else if stage.is_first() || (stage.head.is_none() && circumstances.passed_before) {
-        // In the second case it went through here, and what was decided is lost: the policy is what it was decided by.
+    } else if stage.is_first() || (stage.head.is_none() && circumstances.pruned_before) {
+        // In the second case tools were left out, and what was decided is lost: the policy is what it was decided by. A
+        // conversation of which none were goes on as it is.
         None
     } else if stage.cold {
         // A retry of a request goes out as that request did.
@@ -369,11 +370,17 @@ pub(super) fn chosen(anatomy: &Anatomy<'_, '_>) -> BTreeSet<String> {
     let mut note = |value: Option<Value<'_, '_>>| {
         names.extend(value.and_then(|value| value.as_str()).map(std::borrow::Cow::into_owned));
     };
-    if let Some(choice) = anatomy.document.root().get("tool_choice") {
-        let listed = choice.get("tools").into_iter().flat_map(|tools| tools.elements().collect::<Vec<_>>());
-        for one in std::iter::once(choice).chain(listed) {
-            note(one.get("name"));
-            note(one.get("function").and_then(|function| function.get("name")));
+    // Every dialect has forms of its own for it, and more come: any word in it may be a name.
+    let choice = anatomy.document.root().get("tool_choice");
+    // And a tool may say which others call it.
+    let callers = anatomy.tools.iter().filter_map(|tool| tool.value.get("allowed_callers"));
+    let mut open: Vec<Value<'_, '_>> = choice.into_iter().chain(callers).collect();
+    while let Some(value) = open.pop() {
+        match value.kind() {
+            Kind::String => note(Some(value)),
+            Kind::Array => open.extend(value.elements()),
+            Kind::Object => open.extend(value.entries().map(|entry| entry.value)),
+            _ => {}
         }
     }
     names

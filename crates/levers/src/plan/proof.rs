@@ -5,7 +5,7 @@ use crate::levers::late::Answer;
 use crate::levers::recover::{self, Place};
 use crate::levers::server_edit::MEMBER;
 use crate::plan::splice::Members;
-use deadweight_wire::anatomy::{Anatomy, BlockKind, Message, Role, Tool};
+use deadweight_wire::anatomy::{Anatomy, AnomalyKind, BlockKind, Message, Role, Tool};
 use deadweight_wire::json::{Kind, Parser, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,9 +31,15 @@ pub(super) fn holds(
             && same_members(old, &new, members)
             && marks_fit(old, &new)
             && tools_fit(old, &new, late)
+            && doubled(&new) <= doubled(old)
             && new.system.len() == old.system.len();
         same.then_some(())
     })
+}
+
+/// How many members stand twice in one object.
+fn doubled(anatomy: &Anatomy<'_, '_>) -> usize {
+    anatomy.anomalies.iter().filter(|own| matches!(own.kind, AnomalyKind::DuplicateKey(_))).count()
 }
 
 /// The members of the request: the same keys in the same order, and, save where messages, tools and system stand, the same

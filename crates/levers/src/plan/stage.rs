@@ -66,6 +66,7 @@ impl Stage {
                 Known { sent, bound, role: message.role }
             })
             .collect();
+        let count = messages.len();
         let known = messages.iter().rposition(|own| own.sent.is_some());
         let fresh = known.map_or(0, |last| last + 1);
         let new = messages.get(fresh..).unwrap_or_default();
@@ -86,8 +87,9 @@ impl Stage {
             fresh,
             joined: missed,
             bound_thinking: None,
-            // Of two cold starts at one message the first stays: the second is a retry of it.
-            cold: circumstances.cold.is_some() && !turned,
+            // Of two cold starts at one message the first stays: the second is a retry of it. And what was sent as it is may
+            // be gone on with as it is: what is asked once more, of another model, has another continuation already.
+            cold: circumstances.cold.is_some() && !turned && fresh < count,
             turned,
             unbound: prefix.messages.iter().any(|link| decisions.unbound(&link.chain)),
             answered: answer.is_some(),

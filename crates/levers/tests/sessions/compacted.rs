@@ -32,12 +32,7 @@ fn history(rounds: usize) -> Vec<Value> {
 }
 
 fn cold() -> Circumstances<'static> {
-    Circumstances {
-        cold: Some(Cold::Idle),
-        passed_before: true,
-        restore_tool: Some("restore"),
-        ..Circumstances::default()
-    }
+    Circumstances { cold: Some(Cold::Idle), restore_tool: Some("restore"), ..Circumstances::default() }
 }
 
 /// Dedup and the cutting of results are other tests'.

@@ -23,6 +23,8 @@ pub(crate) struct Gateway {
     pub(crate) writable: bool,
     lineages: Lineages,
     last: Option<u64>,
+    /// Whether tools were left out of a request.
+    pruned: bool,
     requests: u64,
     /// What went out for each message of the client: own hash by chain hash.
     sent: HashMap<deadweight_cache::Digest, deadweight_cache::Digest>,
@@ -38,6 +40,7 @@ impl Gateway {
             lineages: Lineages::new(Limits::default()),
             last: None,
             requests: 0,
+            pruned: false,
             sent: HashMap::new(),
             originals: HashMap::new(),
         }
@@ -55,7 +58,7 @@ impl Gateway {
             hot: Some(&hot),
             appends_betas: true,
             cold: Cold::proven(placed.relation, &placed.turn.causes, idle, Some(lifetimes.five_minutes)),
-            passed_before: placed.request > 1,
+            pruned_before: self.pruned,
             restore_tool: Some("restore"),
             journal: self.writable,
             ..Circumstances::default()
@@ -70,6 +73,7 @@ impl Gateway {
         for original in &outcome.originals {
             self.originals.insert(original.id.clone(), original.text.clone());
         }
+        self.pruned |= !outcome.pruned.is_empty();
         let out = outcome.body.clone().unwrap_or_else(|| body.to_vec());
         if outcome.records.iter().any(|record| matches!(record, Record::Turned(_))) {
             self.sent.clear();

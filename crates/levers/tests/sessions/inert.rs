@@ -25,14 +25,14 @@ fn levers_fire_on_the_layouts_of_real_agents() {
     let mut fired: BTreeMap<&str, BTreeSet<Lever>> = BTreeMap::new();
     let mut journals: BTreeMap<(&str, bool), Memory> = BTreeMap::new();
     // Where history gives way as a whole, no results are left to be cut: with and without that.
-    for (turns, compacts) in (0..7).flat_map(|turns| [(turns, true), (turns, false)]) {
+    for (turns, compacts) in (0..8).flat_map(|turns| [(turns, true), (turns, false)]) {
         policy.switches.insert(Lever::CompactHistory, compacts);
         for layout in all(Size { tools: 12, turns, text: 20_000 }) {
             let dialect = Dialect::of_name(layout.dialect).unwrap();
             let body = layout.body.as_bytes();
             let tool = some_tool(body, dialect);
             let own = Circumstances {
-                cold: (turns == 6).then_some(Cold::Idle),
+                cold: (turns > 5).then_some(Cold::Idle),
                 model: Some("gemini-2.5-pro"),
                 restore_tool: tool.as_deref(),
                 ..Circumstances::default()

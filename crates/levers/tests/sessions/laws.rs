@@ -39,7 +39,7 @@ fn circumstances(bits: u32) -> Circumstances<'static> {
     Circumstances {
         cold: (bits & 1 > 0).then_some(Cold::Idle),
         restore_tool: Some("Read"),
-        passed_before: bits & 2 > 0,
+        pruned_before: bits & 2 > 0,
         appends_betas: bits & 8 > 0,
         hot: (bits & 4 > 0).then_some(HOT.as_slice()),
         ..Circumstances::default()

@@ -1,6 +1,7 @@
 //! What was recorded of exchanges, read back: sums, sessions, turns, the bill of each tool.
 
 mod bill;
+mod edited;
 mod levers;
 mod sessions;
 mod sums;
