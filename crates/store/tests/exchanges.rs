@@ -195,6 +195,8 @@ fn a_record_comes_back_as_it_went_in() {
     edited.receipt.sent_bytes = 9_000;
     edited.receipt.splices = vec![Splice { at: 100, removed: 1_000, inserted: 0, lever: "dedup".to_owned() }];
     edited.levers[0].edited = true;
+    edited.levers[0].break_even = Some(12);
+    edited.levers[0].names = vec!["mcp__git__push".to_owned(), "odd \"name\"".to_owned()];
     let bare = Exchange {
         id: "b1".repeat(16),
         at_ms: 5,
@@ -533,7 +535,7 @@ fn an_export_keeps_to_every_filter_and_reads_each_line_once() {
     let mut out = Vec::new();
     let export = Export { table: Table::Levers, form: Form::Csv, which: Which::of_session("nobody") };
     assert_eq!(now(ledger.export(&export, &mut out)).unwrap(), 0);
-    assert_eq!(out, b"exchange,at_ms,session,lever,edited,reason,splices,bytes,tokens,decided,replayed\r\n");
+    assert_eq!(out, b"exchange,at_ms,session,lever,edited,reason,splices,bytes,tokens,decided,replayed,break_even,names\r\n");
 }
 
 #[test]
@@ -749,6 +751,7 @@ fn what_levers_did_is_summed_up() {
         splices: u64::from(edited),
         bytes,
         tokens: bytes / 4,
+        ..LeverAction::default()
     };
     for (number, levers) in [
         vec![action("dedup", true, "", 4_000), action("elide-results", false, "not_cold", 0)],

@@ -123,11 +123,15 @@ fn clouds_are_never_asked() {
     }
     // A conversation that began at the provider's own address goes to a cloud as the client has it, and back again as before.
     machine.go_on();
+    let other = |mut body: Value| {
+        body["messages"][0]["content"] = "Please do other work.".into();
+        body
+    };
     let own = [KEY, ("x-claude-code-session-id", "other")];
-    assert_eq!(betas(&sent(&machine, "/v1/messages", &own, &body(0, 0)).request), [CONTEXT]);
-    let there = sent(&machine, bedrock, &own[1..], &cloud("bedrock-2023-05-31", 1)).request;
+    assert_eq!(betas(&sent(&machine, "/v1/messages", &own, &other(body(0, 0))).request), [CONTEXT]);
+    let there = sent(&machine, bedrock, &own[1..], &other(cloud("bedrock-2023-05-31", 1))).request;
     assert!(betas(&there).is_empty() && json_of(&there).get("context_management").is_none());
-    let back = sent(&machine, "/v1/messages", &own, &body(2, 2_000)).request;
+    let back = sent(&machine, "/v1/messages", &own, &other(body(2, 2_000))).request;
     assert_eq!(betas(&back), [CONTEXT]);
 }
 
@@ -148,16 +152,18 @@ fn an_account_that_lacks_the_beta_gets_what_the_client_sent() {
     let again = sent(&machine, "/v1/messages", &headers, &body(1, 2_000)).request;
     assert_eq!((json_of(&again), betas(&again)), (body(1, 2_000), vec![OTHER]));
     let other = [KEY, ("x-claude-code-session-id", "other")];
-    let begun = sent(&machine, "/v1/messages", &other, &body(0, 0)).request;
-    assert_eq!((json_of(&begun), betas(&begun)), (body(0, 0), vec![]));
+    let mut another = body(0, 0);
+    another["messages"][0]["content"] = "Please do other work.".into();
+    let begun = sent(&machine, "/v1/messages", &other, &another).request;
+    assert_eq!((json_of(&begun), betas(&begun)), (another, vec![]));
     assert_eq!(machine.noted("edit_refused").len(), 1);
 }
 
 /// A request of an agent that lists tools, of which two weigh much, and has called some.
-fn work(called: &[&str]) -> Value {
+fn work(session: &str, called: &[&str]) -> Value {
     let names = ["Read", "restore", "mcp__git__log", "mcp__git__push", "WebSearch"];
     let tools = names.map(|name| tool(name, 1, if name.starts_with("mcp__") { 3_000 } else { 200 }));
-    let mut messages = vec![json!({ "role": "user", "content": "Please do the work." })];
+    let mut messages = vec![json!({ "role": "user", "content": format!("Please do work {session}.") })];
     for (at, name) in called.iter().enumerate() {
         let id = format!("toolu_{at}");
         messages.push(json!({ "role": "assistant", "content": [
@@ -187,8 +193,8 @@ fn sessions(machine: &Machine, names: &[&str], called: &[&str]) {
     for name in names {
         let headers = [KEY, ("x-claude-code-session-id", *name)];
         for turns in 0..=called.len() {
-            let own = sent(machine, "/v1/messages", &headers, &work(&called[..turns])).request;
-            assert_eq!(json_of(&own), work(&called[..turns]));
+            let own = sent(machine, "/v1/messages", &headers, &work(name, &called[..turns])).request;
+            assert_eq!(json_of(&own), work(name, &called[..turns]));
         }
     }
 }
@@ -209,7 +215,7 @@ fn tools_that_the_ledger_knows_as_idle_wait_until_they_are_searched_for() {
     sessions(&machine, &["three"], &["Read"]);
     machine.restart();
     let headers = |name: &'static str| [KEY, ("x-claude-code-session-id", name), ("anthropic-beta", OTHER)];
-    let first = sent(&machine, "/v1/messages", &headers("four"), &work(&[])).request;
+    let first = sent(&machine, "/v1/messages", &headers("four"), &work("four", &[])).request;
     assert_eq!(waits(&first), ["mcp__git__log", "mcp__git__push"]);
     let tools = json_of(&first)["tools"].clone();
     assert_eq!(tools[5]["type"], "tool_search_tool_bm25_20251119");
@@ -222,21 +228,21 @@ fn tools_that_the_ledger_knows_as_idle_wait_until_they_are_searched_for() {
             2 => machine.crash(),
             _ => machine.set(Settings::of(Policy { profile: Profile::Faithful, ..Policy::default() })),
         }
-        let own = sent(&machine, "/v1/messages", &headers("four"), &work(&called[..turns])).request;
+        let own = sent(&machine, "/v1/messages", &headers("four"), &work("four", &called[..turns])).request;
         assert_eq!(json_of(&own)["tools"], tools, "{turns}");
         // A search is nothing that can be counted.
-        let count = without(work(&called[..turns]), "max_tokens");
+        let count = without(work("four", &called[..turns]), "max_tokens");
         let counted = sent(&machine, "/v1/messages/count_tokens", &headers("four"), &count).request;
         assert_eq!(json_of(&counted), count);
     }
     // The next session has it, since it was used; the other one still waits.
     machine.set(defers());
     machine.restart();
-    let next = sent(&machine, "/v1/messages", &headers("five"), &work(&[])).request;
+    let next = sent(&machine, "/v1/messages", &headers("five"), &work("five", &[])).request;
     assert_eq!(waits(&next), ["mcp__git__push"]);
     machine.stop();
     assert_eq!((reason(&machine, "two"), reason(&machine, "three")), ("no_use".into(), "nothing_new".into()));
-    assert_eq!((reason(&machine, "five"), reason(&machine, "four")), (String::new(), String::new()));
+    assert_eq!(reason(&machine, "five"), "");
     assert!(machine.noted("edit_refused").is_empty());
 }
 
@@ -246,8 +252,9 @@ fn nothing_waits_for_an_agent_that_the_ledger_does_not_know() {
     sessions(&machine, &["one", "two", "three"], &["Read"]);
     machine.restart();
     for headers in [&[KEY, ("x-opencode-session", "x"), ("user-agent", "opencode/1.18")][..], &[KEY]] {
-        let own = sent(&machine, "/v1/messages", headers, &work(&[])).request;
-        assert_eq!(json_of(&own), work(&[]));
+        let name = format!("x{}", headers.len());
+        let own = sent(&machine, "/v1/messages", headers, &work(&name, &[])).request;
+        assert_eq!(json_of(&own), work(&name, &[]));
     }
     machine.stop();
     let records = machine.records.lock().unwrap();
@@ -263,8 +270,8 @@ fn an_account_whose_search_needs_a_beta_gets_what_the_client_sent() {
     sessions(&machine, &["one", "two", "three"], &["Read"]);
     machine.restart();
     let headers = [KEY, ("x-claude-code-session-id", "four")];
-    let reply = machine.post(0, "/v1/messages", &headers, work(&[]).to_string().as_bytes());
+    let reply = machine.post(0, "/v1/messages", &headers, work("four", &[]).to_string().as_bytes());
     assert_eq!(reply.status, 200);
     let arrived = machine.provider.take_exchanges();
-    assert_eq!((arrived.len(), json_of(&arrived.last().unwrap().request)), (2, work(&[])));
+    assert_eq!((arrived.len(), json_of(&arrived.last().unwrap().request)), (2, work("four", &[])));
 }

@@ -100,10 +100,12 @@ fn a_full_window_is_compacted_while_it_is_cached_where_that_pays_and_it_does_pay
     };
     let told = actions(&machine, turns);
     let (last, before) = told.split_last().unwrap();
-    assert!(before.iter().all(|own| own.reason == "under_threshold" && own.break_even.is_none()));
+    // The first was met in the middle; from then on it waits until the window is full.
+    assert!(before.len() > 10 && before.iter().skip(1).all(|own| own.reason == "under_threshold"));
+    assert!(before.iter().all(|own| own.break_even.is_none()));
     let pays = last.break_even.unwrap();
     assert!(last.edited && (2..=40).contains(&pays), "{last:?}");
-    assert!(actions(&plain, turns).iter().all(|own| own.reason == "not_cold"));
+    assert!(actions(&plain, turns).iter().skip(1).all(|own| own.reason == "not_cold"));
     // By the formula, with what the request says: what went, what stands behind the first message.
     let tokens = |bytes: usize| bytes as u64 * 4 / 15;
     let stays: Vec<Value> = messages(&edited.0.body);

@@ -19,6 +19,9 @@ struct Trial {
     permitted: u64,
 }
 
+/// The layouts that they are tried on: of agents whose requests have what they work on.
+const LAYOUTS: [&str; 4] = ["claude_code", "opencode_anthropic", "codex_instructions", "codex_namespaces"];
+
 /// How many sessions tell which tools are used.
 const BEFORE: usize = 3;
 
@@ -76,7 +79,7 @@ fn session(own: Lever, trial: &Trial) -> io::Result<Session> {
 pub(crate) fn measured() -> io::Result<Vec<card::Lever>> {
     let levers: Vec<Lever> = Lever::ALL.into_iter().filter(|own| own.class() == Class::OptIn).collect();
     let sessions = each(&levers, |own| session(*own, &trial(*own)))?;
-    let layouts = grown(3);
+    let layouts: Vec<_> = grown(3).into_iter().filter(|(name, _)| LAYOUTS.contains(name)).collect();
     let mut cards = Vec::new();
     for (own, session) in levers.into_iter().zip(sessions) {
         for refused in &session.ours.refused {
@@ -99,8 +102,8 @@ pub(crate) fn measured() -> io::Result<Vec<card::Lever>> {
 /// By what they are measured.
 pub(crate) fn basis() -> Vec<String> {
     vec![
-        "Opt-in levers: one session each, with that lever alone beside the same with nothing in between, and three turns of each \
-         layout. Before that of defer-tools, three other sessions of the agent say which tools are used; that of server-edit \
+        "Opt-in levers: one session each, with that lever alone beside the same with nothing in between, and three turns of the \
+         layouts of some agents. Before that of defer-tools, three other sessions of the agent say which tools are used; that of server-edit \
          grows past 100,000 tokens."
             .to_owned(),
         "recover-bound: a model that binds thinking, dedup with thinking_bound, and a journal that is lost once. The one refusal \
