@@ -153,12 +153,12 @@ impl Connection {
                 head.push_str("transfer-encoding: chunked\r\n\r\n");
                 self.writer.write_all(head.as_bytes())?;
                 for (index, piece) in pieces.iter().enumerate() {
+                    if index > 0 {
+                        thread::sleep(response.delivery.between_events);
+                    }
                     if response.delivery.cut_after == Some(index) {
                         self.writer.shutdown(std::net::Shutdown::Both)?;
                         return Ok(false);
-                    }
-                    if index > 0 {
-                        thread::sleep(response.delivery.between_events);
                     }
                     let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
                     chunk.extend(piece);

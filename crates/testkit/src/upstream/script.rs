@@ -178,7 +178,7 @@ pub struct Usage {
 pub struct Delivery {
     /// Waits this long before the first byte.
     pub first_byte_after: Duration,
-    /// Waits this long before every further event of a stream.
+    /// Waits this long before every further event of a stream, and before it breaks off.
     pub between_events: Duration,
     /// Closes the connection after so many events of a stream, without its end.
     pub cut_after: Option<usize>,

@@ -4,6 +4,7 @@ use deadweight_testkit::upstream::Recorded;
 use serde_json::Value;
 
 use super::Ran;
+use super::script::Billed;
 use crate::{Failure, Result};
 
 /// Headers that a connection, and not the client's behaviour, decides.
@@ -16,11 +17,42 @@ fn holds(condition: bool, what: impl Fn() -> String) -> Result {
 
 /// The client sent the same requests, in the same order, and the same came of it.
 pub(super) fn same(direct: &Ran, through: &Ran) -> Result {
+    same_by(direct, through, Value::clone)
+}
+
+/// The same, where the gateway may have set breakpoints.
+pub(super) fn same_but_marks(direct: &Ran, through: &Ran) -> Result {
+    same_by(direct, through, unmarked)
+}
+
+/// A request without breakpoints. A text that gets one becomes a list of one block.
+fn unmarked(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(name, _)| *name != "cache_control");
+            let plain = kept.map(|(name, value)| match (name.as_str(), value) {
+                ("content" | "system", Value::String(text)) => {
+                    (name.clone(), serde_json::json!([{ "type": "text", "text": text }]))
+                }
+                _ => (name.clone(), unmarked(value)),
+            });
+            Value::Object(plain.collect())
+        }
+        Value::Array(elements) => Value::Array(elements.iter().map(unmarked).collect()),
+        other => other.clone(),
+    }
+}
+
+fn same_by(direct: &Ran, through: &Ran, look: fn(&Value) -> Value) -> Result {
     holds(direct.ended == through.ended, || {
         format!(
             "the client ends with {} without the gateway, with {} through it",
             direct.ended, through.ended
         )
+    })?;
+    let (before, after) = (calls(direct), calls(through));
+    holds(before == after, || {
+        format!("the server was called {before:?} without the gateway, {after:?} through it")
     })?;
     let (before, after) = (main(direct), main(through));
     holds(before.len() == after.len(), || {
@@ -45,7 +77,7 @@ pub(super) fn same(direct: &Ran, through: &Ran) -> Result {
                 "request {number}: headers are missing: {lacks:?}; others came: {more:?}; or their order differs"
             )
         })?;
-        let (own, seen) = (body(one), body(other));
+        let (own, seen) = (body(one, look), body(other, look));
         holds(own == seen, || {
             let at = own.bytes().zip(seen.bytes()).take_while(|(one, other)| one == other).count();
             let near = |text: &str| {
@@ -57,6 +89,13 @@ pub(super) fn same(direct: &Ran, through: &Ran) -> Result {
         })?;
     }
     Ok(())
+}
+
+/// What was called at the server, with what.
+fn calls(ran: &Ran) -> Vec<(String, String)> {
+    let calls = ran.received.iter().filter(|message| message["method"] == "tools/call");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    calls.map(|call| (text(&call["params"]["name"]), call["params"]["arguments"].to_string())).collect()
 }
 
 /// The requests of the conversation. What a client asks beside it, it asks when it comes to it.
@@ -80,9 +119,11 @@ fn headers(request: &Recorded) -> Vec<(String, String)> {
 }
 
 /// A body without what is another one in every run. Some clients write members in another order each time.
-fn body(request: &Recorded) -> String {
+fn body(request: &Recorded, look: fn(&Value) -> Value) -> String {
     let text = String::from_utf8_lossy(&request.body);
-    steady(&sorted(&text).unwrap_or_else(|| text.into_owned()))
+    let text = serde_json::from_str(&text)
+        .map_or_else(|_| text.into_owned(), |value: Value| look(&value).to_string());
+    steady(&sorted(&text).unwrap_or(text))
 }
 
 /// A JSON object with its members in order, and so the objects within it and within its texts; `None` for anything else.
@@ -135,27 +176,36 @@ fn is_ours(name: &str) -> bool {
     matches!(name, "requests" | "bodies" | "unchanged" | "turns" | "failed")
 }
 
-/// What is told at the end is what the provider saw and billed.
+/// A sum that is told at the end, or why it is not the one that is expected.
+fn told(through: &Ran, name: &str, expected: u64) -> Result {
+    let told = through.report.pointer(&format!("/totals/{name}")).unwrap_or(&Value::Null);
+    // What was not told is nothing, not 0.
+    holds(told.as_u64() == (expected > 0 || is_ours(name)).then_some(expected), || {
+        format!("{name}: the provider says {expected}, the report {told}")
+    })
+}
+
+/// What is told at the end is what the provider billed.
 pub(super) fn billed(through: &Ran) -> Result {
-    let report = &through.report;
-    let is = |name: &str, expected: u64| {
-        let told = report.pointer(&format!("/totals/{name}")).unwrap_or(&Value::Null);
-        // What was not told is nothing, not 0.
-        holds(told.as_u64() == (expected > 0 || is_ours(name)).then_some(expected), || {
-            format!("{name}: the provider says {expected}, the report {told}")
-        })
-    };
-    is("requests", through.requests.len() as u64)?;
+    let Billed { turns, prompt, cache_read, cache_write, output } = through.billed;
+    told(through, "turns", turns)?;
+    told(through, "prompt", prompt)?;
+    told(through, "cache_read", cache_read)?;
+    told(through, "cache_write", cache_write)?;
+    told(through, "output", output)
+}
+
+/// What is told at the end is what the provider saw and billed; nothing failed, and no body was changed.
+pub(super) fn seen(through: &Ran) -> Result {
+    told(through, "requests", through.requests.len() as u64)?;
     let bodies = through.requests.iter().filter(|request| !request.body.is_empty()).count() as u64;
-    is("bodies", bodies)?;
-    is("unchanged", bodies)?;
-    is("turns", through.billed.turns)?;
-    is("failed", 0)?;
-    is("prompt", through.billed.prompt)?;
-    is("cache_read", through.billed.cache_read)?;
-    is("output", through.billed.output)?;
-    holds(report["floor"]["tokens"].as_u64().is_some_and(|tokens| tokens > 0), || {
-        format!("the report has no floor: {}", report["floor"])
+    told(through, "bodies", bodies)?;
+    told(through, "unchanged", bodies)?;
+    told(through, "failed", 0)?;
+    billed(through)?;
+    let floor = &through.report["floor"];
+    holds(floor["tokens"].as_u64().is_some_and(|tokens| tokens > 0), || {
+        format!("the report has no floor: {floor}")
     })
 }
 
@@ -172,12 +222,9 @@ pub(super) fn failures(through: &Ran, refused: &[(&str, u64)]) -> Result {
 
 /// The server's name is known, and what was called.
 pub(super) fn called(through: &Ran, label: &str, tool: &str, denied: &str) -> Result {
-    let calls = |name: &str| {
-        let all = through.received.iter();
-        all.filter(|message| message["method"] == "tools/call" && message["params"]["name"] == name).count()
-    };
-    holds(calls(tool) == 1, || format!("{} calls of {tool} reached the server instead of one", calls(tool)))?;
-    holds(calls(denied) == 0, || format!("{denied} reached the server, though a rule denies it"))?;
+    let count = |name: &str| calls(through).iter().filter(|(own, _)| own == name).count();
+    holds(count(tool) == 1, || format!("{} calls of {tool} reached the server instead of one", count(tool)))?;
+    holds(count(denied) == 0, || format!("{denied} reached the server, though a rule denies it"))?;
     let servers = through.report["configured_servers"].as_array().cloned().unwrap_or_default();
     let behind = servers.iter().any(|server| server["server"] == label && server["behind_proxy"] == true);
     holds(behind, || format!("{label} does not stand behind the proxy: {servers:?}"))

@@ -24,13 +24,15 @@ use super::clients::server;
 use script::{Beat, Bill, Billed, Played};
 
 /// The clients, in the ways in which they are set up.
-pub const LAYOUTS: [Layout; 8] = [
+pub const LAYOUTS: [Layout; 10] = [
     Layout::Claude,
     Layout::ClaudeEager,
     Layout::Codex,
+    Layout::CodexGpt55,
     Layout::Opencode,
     Layout::OpencodeAnthropic,
     Layout::Gemini,
+    Layout::Qwen,
     Layout::Aider,
     Layout::AiderAnthropic,
 ];
@@ -125,27 +127,37 @@ fn one(layout: Layout, deadweight: &Path) -> Result<String> {
         || vec![list(), Beat::Call("note_append", append()), Beat::Slow("note_list", json!({ "limit": 4 }))];
     let case = |name: &str, beats: &dyn Fn() -> Vec<Beat>| -> Result<(Ran, Ran)> {
         let direct = play(layout, &Way::Direct, beats(), &[], &folder.join(name).join("direct"))?;
-        let way = Way::Through { deadweight, flags: &["--bare-servers", "--ledger", "off"] };
+        // The same is to arrive, so that no lever is at work here.
+        let flags = &["--bare-servers", "--ledger", "off", "--profile", "faithful"];
+        let way = Way::Through { deadweight, flags };
         let through = play(layout, &way, beats(), &[], &folder.join(name).join("through"))?;
         judge::same(&direct, &through).context(format_args!("{name}"))?;
         Ok((direct, through))
     };
-    let (_, through) = case("session", &session)?;
-    judge::billed(&through).context("session")?;
+    let (direct, through) = case("session", &session)?;
+    judge::seen(&through).context("session")?;
     if through.ended != "0" {
         return Err(Failure::new(format!("the client ended with {}", through.ended)));
     }
     let turns = through.billed.turns;
+    if layout.has_servers() && direct.received.iter().filter(|own| own["method"] == "tools/call").count() < 3
+    {
+        return Err(Failure::new("session: the client did not call what the model called"));
+    }
+    levers(layout, deadweight, session(), &direct, &folder.join("levers"))
+        .context("with levers as they are by default")?;
     // A client without tools has said all it has to say after its first answer.
     let first = || if layout.has_servers() { vec![list()] } else { Vec::new() };
     let after = |more: Vec<Beat>| first().into_iter().chain(more).collect::<Vec<_>>();
     let refused = || after(vec![Beat::Refuse(429), Beat::Refuse(529), list()]);
     let (_, through) = case("refused", &refused)?;
     judge::failures(&through, &[("429", 1), ("529", 1)]).context("refused")?;
+    judge::billed(&through).context("refused")?;
     let (_, through) = case("cut", &|| after(vec![Beat::Cut("note_list", json!({ "limit": 5 })), list()]))?;
     judge::failures(&through, &[("upstream_cut", 1)]).context("cut")?;
     let (_, through) = case("bad", &|| after(vec![Beat::Refuse(400)]))?;
     judge::failures(&through, &[("400", 1)]).context("bad")?;
+    judge::billed(&through).context("bad")?;
     if layout.has_servers() {
         let denied = [server::DENIED];
         let beats = vec![list(), Beat::Call(server::DENIED, json!({ "note_id": "n-1" }))];
@@ -154,9 +166,19 @@ fn one(layout: Layout, deadweight: &Path) -> Result<String> {
         let way = Way::Through { deadweight, flags: &["--ledger", &ledger] };
         let through = play(layout, &way, beats, &denied, &folder.join("servers"))?;
         judge::called(&through, server::LABEL, "note_list", server::DENIED).context("servers")?;
-        judge::billed(&through).context("servers")?;
+        judge::seen(&through).context("servers")?;
     }
     Ok(format!("{:<20} as without the gateway; {turns} turns told as they were billed", layout.name()))
+}
+
+/// The same session with levers on: the client has the same conversation, and what is told is what was billed.
+fn levers(layout: Layout, deadweight: &Path, beats: Vec<Beat>, direct: &Ran, folder: &Path) -> Result {
+    let ledger = folder.join("ledger.sqlite");
+    let ledger = ledger.to_string_lossy();
+    let way = Way::Through { deadweight, flags: &["--bare-servers", "--ledger", &ledger] };
+    let through = play(layout, &way, beats, &[], folder)?;
+    judge::same_but_marks(direct, &through)?;
+    judge::billed(&through)
 }
 
 /// How a client reaches its provider.

@@ -3,12 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use deadweight_testkit::upstream::{
-    Answer, Call, Delivery, Endpoint, Recorded, Response, Script, Step, Turn, Usage,
-};
+use deadweight_testkit::upstream::{Answer, Delivery, Endpoint, Recorded, Response, Script, Turn, Usage};
 use serde_json::{Value, json};
 
-use crate::fixtures::script::{find, id, tools_of};
+use crate::fixtures::script::{call, find, id, search, tools_of};
 use crate::fixtures::server::LABEL;
 
 /// What happens to one request of the conversation.
@@ -24,6 +22,16 @@ pub(super) enum Beat {
     Refuse(u16),
 }
 
+impl Beat {
+    /// The tool that is called.
+    fn tool(&self) -> Option<&'static str> {
+        match self {
+            Self::Call(tool, _) | Self::Slow(tool, _) | Self::Cut(tool, _) => Some(tool),
+            Self::Refuse(_) => None,
+        }
+    }
+}
+
 /// What was billed so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bill(Arc<Mutex<Billed>>);
@@ -34,6 +42,7 @@ pub(super) struct Billed {
     pub(super) turns: u64,
     pub(super) prompt: u64,
     pub(super) cache_read: u64,
+    pub(super) cache_write: u64,
     pub(super) output: u64,
 }
 
@@ -47,6 +56,7 @@ impl Bill {
         sums.turns += 1;
         sums.prompt += usage.input + usage.cache_read + usage.cache_write;
         sums.cache_read += usage.cache_read;
+        sums.cache_write += usage.cache_write;
         sums.output += usage.output;
     }
 }
@@ -56,6 +66,10 @@ impl Bill {
 pub(super) struct Played {
     beats: Vec<Beat>,
     at: usize,
+    /// How many answers were given.
+    said: usize,
+    /// The tools that the client's own search was asked for.
+    searched: Vec<&'static str>,
     /// Whether requests without tools are the conversation too.
     toolless: bool,
     bill: Bill,
@@ -63,12 +77,12 @@ pub(super) struct Played {
 
 impl Played {
     pub(super) fn new(beats: Vec<Beat>, toolless: bool, bill: Bill) -> Self {
-        Self { beats, at: 0, toolless, bill }
+        Self { beats, at: 0, said: 0, searched: Vec::new(), toolless, bill }
     }
 
     /// What the provider counts: other numbers at every answer, so that none can stand for another.
     fn usage(&self, request: &Recorded) -> Usage {
-        let at = self.at as u64;
+        let at = self.said as u64;
         let writes = request.endpoint() == Endpoint::AnthropicMessages;
         Usage {
             input: 101 + at,
@@ -78,7 +92,8 @@ impl Played {
         }
     }
 
-    fn said(&self, request: &Recorded, turn: Turn) -> Answer {
+    fn said(&mut self, request: &Recorded, turn: Turn) -> Answer {
+        self.said += 1;
         let usage = self.usage(request);
         // A stream of chat completions has counters only where they were asked for.
         let body = request.json();
@@ -93,13 +108,22 @@ impl Played {
         turn.with_usage(usage).into()
     }
 
+    /// What the model says when it calls a tool; where a client has none, what it says all the same.
     fn call(&self, request: &Recorded, tools: Option<&Value>, tool: &str, arguments: &Value) -> Turn {
         let turn = Turn::text(format!("Call {}.", self.at));
         let Some(tools) = tools else { return turn };
-        let (namespace, name) = find(tools, tool).unwrap_or_else(|| (None, format!("mcp__{LABEL}__{tool}")));
-        let mut call = Call::new(id(request, self.at), name, arguments.clone());
-        call.namespace = namespace;
-        turn.then(Step::Call(call))
+        turn.then(call(tools, LABEL, tool, arguments, id(request, self.said)))
+    }
+
+    /// What the model says first where a tool is not in the request and the client has a search for such.
+    fn search(&mut self, request: &Recorded, tools: &Value) -> Option<Turn> {
+        let tool = self.beats.get(self.at).and_then(Beat::tool)?;
+        if self.searched.contains(&tool) || find(tools, tool).is_some() {
+            return None;
+        }
+        self.searched.push(tool);
+        let step = search(tools, LABEL, tool, id(request, self.said))?;
+        Some(Turn::text("Looking for the tool.").then(step))
     }
 }
 
@@ -108,6 +132,9 @@ impl Script for Played {
         let tools = tools_of(&request.json());
         if tools.is_none() && !self.toolless {
             return self.said(request, Turn::text("A title"));
+        }
+        if let Some(turn) = tools.as_ref().and_then(|tools| self.search(request, tools)) {
+            return self.said(request, turn);
         }
         let beat = self.beats.get(self.at).cloned();
         self.at += 1;
@@ -128,7 +155,13 @@ impl Script for Played {
             }
             Some(Beat::Cut(tool, arguments)) => {
                 let turn = self.call(request, tools.as_ref(), tool, &arguments);
-                turn.delivered(Delivery { cut_after: Some(2), ..Delivery::default() }).into()
+                // A client that is told of the end together with what came before it may or may not look at that.
+                let cut = Delivery {
+                    between_events: Duration::from_millis(500),
+                    cut_after: Some(2),
+                    ..Delivery::default()
+                };
+                turn.delivered(cut).into()
             }
             Some(Beat::Refuse(status)) => refusal(request.endpoint(), status).into(),
         }

@@ -75,13 +75,7 @@ pub(super) fn run(deadweight: &Path) -> Result<String> {
     if through.ended != "0" {
         return Err(Failure::new(format!("the loops ended with {}", through.ended)));
     }
-    let prompt = through.report.pointer("/totals/prompt").and_then(serde_json::Value::as_u64);
-    if prompt != Some(through.billed.prompt) {
-        return Err(Failure::new(format!(
-            "the provider billed {}, the report says {prompt:?}",
-            through.billed.prompt
-        )));
-    }
+    judge::billed(&through)?;
     Ok(format!(
         "{:<20} as without the gateway; {} turns told as they were billed",
         "sdk", through.billed.turns
