@@ -1,9 +1,10 @@
 //! Who is measured: nobody, the least that can be done, us, and others; started, asked where they listen, and ended.
 
 use super::load::Door;
-use crate::shell::{self, command};
+use crate::shell::{self, cargo, command};
 use crate::{Context, Failure, Result, provision};
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,17 @@ use deadweight_testkit::processes;
 /// The others, as the registries have them.
 const FROM_PYPI: [(&str, &str); 2] =
     [("litellm", "litellm[proxy]==1.82.0"), ("mitmproxy", "mitmproxy==11.0.2")];
-const FROM_NPM: &str = "@portkey-ai/gateway@1.15.2";
+/// Portkey's gateway adds headers to what it streams. The releases of its server library since 1.14.2 hand it the provider's
+/// own, which cannot be changed: every stream then ends in a 500. It asks for "1.3.3 or later", so that with what npm chooses
+/// today it streams nothing; with this one it does.
+const FROM_NPM: &str = r#"{
+  "private": true,
+  "dependencies": { "@portkey-ai/gateway": "1.15.2" },
+  "overrides": { "@hono/node-server": "1.13.8" }
+}"#;
+/// lean-ctx has a proxy that shortens what tools answered. It is built as cargo builds it for everybody, which takes a while
+/// the first time.
+const FROM_CRATES: (&str, &str) = ("lean-ctx", "3.12.0");
 
 /// Who.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,20 +37,22 @@ pub(super) enum Who {
     Portkey,
     Litellm,
     Mitmproxy,
+    LeanCtx,
 }
 
-pub(super) const ALL: [(Who, &str); 6] = [
+pub(super) const ALL: [(Who, &str); 7] = [
     (Who::Nobody, "nobody between"),
     (Who::Bare, "a bare hyper relay"),
     (Who::Deadweight, "deadweight gateway"),
     (Who::Portkey, "Portkey's gateway"),
     (Who::Litellm, "LiteLLM's proxy"),
     (Who::Mitmproxy, "mitmproxy"),
+    (Who::LeanCtx, "lean-ctx's proxy"),
 ];
 
 impl Who {
     pub(super) const fn is_other(self) -> bool {
-        matches!(self, Self::Portkey | Self::Litellm | Self::Mitmproxy)
+        matches!(self, Self::Portkey | Self::Litellm | Self::Mitmproxy | Self::LeanCtx)
     }
 }
 
@@ -119,10 +132,11 @@ pub(super) fn start(who: Who, programs: &Programs, upstream: SocketAddr) -> Resu
             said(&mut gateway, url, plain)
         }
         Who::Portkey => {
-            let folder = provision::kept_as("bench-portkey-1.15.2", |folder| {
+            let folder = provision::kept_as("bench-portkey-1.15.2-1.13.8", |folder| {
+                fs::write(folder.join("package.json"), FROM_NPM)?;
                 let mut npm = command("npm");
                 npm.args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]).arg(folder);
-                shell::run(npm.arg(FROM_NPM))
+                shell::run(&mut npm)
             })?;
             let address = free()?;
             let script = folder.join("node_modules/@portkey-ai/gateway/build/start-server.js");
@@ -139,7 +153,7 @@ pub(super) fn start(who: Who, programs: &Programs, upstream: SocketAddr) -> Resu
             let folder = python("litellm")?;
             let address = free()?;
             let file = programs.scratch.join("litellm.yaml");
-            std::fs::write(
+            fs::write(
                 &file,
                 format!(
                     "model_list:\n  - model_name: claude-opus-4-8\n    litellm_params:\n      model: anthropic/claude-opus-4-8\n      api_base: http://{upstream}\n      api_key: sk-ant-x\n"
@@ -164,6 +178,27 @@ pub(super) fn start(who: Who, programs: &Programs, upstream: SocketAddr) -> Resu
             mitmdump.args(["--listen-host", "127.0.0.1", "--listen-port", &address.port().to_string()]);
             mitmdump.arg("--set").arg(format!("confdir={}", programs.scratch.display()));
             listens(&mut mitmdump, plain(address))
+        }
+        Who::LeanCtx => {
+            let (package, version) = FROM_CRATES;
+            let folder = provision::kept_as(&format!("bench-{package}-{version}"), |folder| {
+                let mut install = cargo();
+                // Its own build folder is a temporary one: it shares nothing with the workspace.
+                install.env_remove("CARGO_TARGET_DIR").args(["install", "--locked", "--quiet"]);
+                shell::run(install.args(["--version", version, "--root"]).arg(folder).arg(package))
+            })?;
+            let address = free()?;
+            let mut proxy = Command::new(folder.join("bin/lean-ctx"));
+            proxy.args(["proxy", "start"]).arg(format!("--port={}", address.port()));
+            proxy.env("LEAN_CTX_ANTHROPIC_UPSTREAM", format!("http://{upstream}"));
+            // What it writes stays here, and it asks nobody for anything.
+            for name in ["LEAN_CTX_DATA_DIR", "LEAN_CTX_CONFIG_DIR"] {
+                proxy.env(name, programs.scratch.join("lean-ctx"));
+            }
+            proxy.env("HOME", &programs.scratch).current_dir(&programs.scratch);
+            proxy.env("DO_NOT_TRACK", "1").env("LEAN_CTX_TELEMETRY", "0");
+            proxy.env("LEAN_CTX_NO_UPDATE_CHECK", "1").env("LEAN_CTX_LIVE_PRICING", "off");
+            listens(&mut proxy, plain(address))
         }
     }
 }
