@@ -63,17 +63,10 @@ pub fn run(arguments: &Arguments) -> Result {
 /// Makes the card of so many sessions in a folder.
 fn made(count: usize, folder: &Path) -> Result {
     let mut make = cargo();
-    make.args([
-        "run",
-        "--locked",
-        "--quiet",
-        "--package",
-        "deadweight-scorecard",
-        "--example",
-        "scorecard",
-        "--",
-    ]);
-    make.arg(count.to_string()).arg(folder);
+    make.args(["run", "--locked", "--quiet", "--package", "deadweight-scorecard", "--example", "scorecard"]);
+    // What takes long is worth a build of its own.
+    make.args((count > FEW).then_some("--release"));
+    make.arg("--").arg(count.to_string()).arg(folder);
     shell::run(&mut make).context("playing the sessions")
 }
 
