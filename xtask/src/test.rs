@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::shell::{self, cargo};
-use crate::{Context, Failure, Result, fuzz, place, provision, tools};
+use crate::{Context, Failure, Result, fixtures, fuzz, place, provision, soak, tools};
 
 /// What `cargo xtask test` can be told.
 #[derive(Debug, Default, clap::Args)]
@@ -36,6 +36,8 @@ pub fn run(arguments: &Arguments) -> Result {
         fuzz::rehearse(FUZZ_SECONDS)?;
     }
     shell::run(cargo().args(["build", "--workspace", "--exclude", "xtask", "--bins", "--locked"]))?;
+    // What real clients send, for the tests named `recorded`.
+    fixtures::ensure(&soak::gateway::TESTED)?;
     let mut nextest = cargo();
     nextest
         .args(["nextest", "run", "--locked"])
