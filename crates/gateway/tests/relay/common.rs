@@ -72,14 +72,9 @@ impl Gate {
                 settings: Settings::of(given.policy),
                 journal: Some(folder.path().join("decisions.sqlite")),
                 ledger: None,
-<<<<<<< ours
+                book: Arc::default(),
                 originals: given.originals.unwrap_or_else(|| Arc::new(NoOriginals)),
                 clock: given.clock.clone().unwrap_or_else(clock::system),
-=======
-                book: Arc::default(),
-                originals: Arc::new(NoOriginals),
-                clock: clock::system(),
->>>>>>> theirs
                 on_note: Arc::clone(&on_note) as OnNote,
             };
             Arc::new(runtime.block_on(Editing::start(setup))) as Arc<dyn Editor>

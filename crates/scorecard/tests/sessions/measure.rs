@@ -99,31 +99,48 @@ pub(crate) fn each<T: Send + Sync, R: Send>(
 pub(crate) struct Laid {
     name: &'static str,
     receipts: BTreeMap<String, Receipts>,
-    /// Whether the provider refused what it would have taken.
+    /// How often the provider refused what it would have taken.
     pub(crate) errors: u64,
+    /// How often it refuses what the agent itself sends.
+    pub(crate) refused: u64,
+}
+
+impl Laid {
+    /// In a line, for whoever looks for the reason.
+    pub(crate) fn told(&self) -> String {
+        let fired = self.receipts.iter().filter(|(_, own)| own.fired > 0);
+        let fired: Vec<String> = fired.map(|(name, own)| format!("{name} {}×", own.fired)).collect();
+        format!("{}: {} errors, {} refused, {}", self.name, self.errors, self.refused, fired.join(", "))
+    }
+}
+
+/// What an agent sends: its layout, turn by turn.
+pub(crate) struct Agent {
+    pub(crate) name: &'static str,
+    pub(crate) layouts: Vec<Layout>,
+    /// The headers that its bodies need.
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 /// One agent's layout, turn by turn, with an idle time before the last: straight, and through the gateway with these levers
 /// switched on and no others.
-pub(crate) fn laid(name: &'static str, layouts: &[Layout], levers: &[Lever]) -> io::Result<Laid> {
-    laid_after(name, layouts, levers, 0)
+pub(crate) fn laid(agent: &Agent, levers: &[Lever]) -> io::Result<Laid> {
+    laid_after(agent, levers, 0)
 }
 
 /// The same, after so many other sessions of the agent have passed in which nothing was decided.
-pub(crate) fn laid_after(
-    name: &'static str,
-    layouts: &[Layout],
-    levers: &[Lever],
-    before: usize,
-) -> io::Result<Laid> {
+pub(crate) fn laid_after(agent: &Agent, levers: &[Lever], before: usize) -> io::Result<Laid> {
+    let Agent { name, layouts, headers: more } = agent;
+    let name = *name;
     let deny = vec!["*e*e*".to_owned()];
     let switches = levers.iter().map(|lever| (*lever, true)).collect();
     let tools = ToolRule { deny, allow: Vec::new() };
     let policy = Policy { profile: Profile::Faithful, switches, tools, ..Policy::default() };
     let (plain, line) = (Line::start()?, Line::start()?);
     let headers = |session: &str| {
-        [("x-api-key", "sk-dummy"), ("x-claude-code-session-id", session), ("session-id", session)]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        let own = [("x-api-key", "sk-dummy"), ("x-claude-code-session-id", session), ("session-id", session)];
+        let own = own.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        own.into_iter().chain(more.iter().cloned()).collect::<Vec<_>>()
     };
     let mut gate = Gate::start(&line, policy.clone(), true)?;
     for number in 0..before {
@@ -139,7 +156,7 @@ pub(crate) fn laid_after(
         gate.take_up(policy)?;
     }
     let (url, headers) = (Between::url(&gate), headers(name));
-    let mut errors = 0;
+    let (mut errors, mut own) = (0, 0);
     for (turn, layout) in layouts.iter().enumerate() {
         let wait = if turn + 1 == layouts.len() { 9_000 } else { 20 };
         let mut refused = [false; 2];
@@ -152,8 +169,9 @@ pub(crate) fn laid_after(
             refused[at] = line.provider.take_exchanges().iter().any(|own| own.verdict.refusal().is_some());
         }
         errors += u64::from(refused[1] && !refused[0]);
+        own += u64::from(refused[0]);
     }
-    Ok(Laid { name, receipts: gate.receipts()?, errors })
+    Ok(Laid { name, receipts: gate.receipts()?, errors, refused: own })
 }
 
 /// From this turn on an agent lists its tools in another order, and this result has been there before.
@@ -161,7 +179,7 @@ const REPEATS: usize = 3;
 
 /// The same request in the life of a user: a result that stands there already, and, later, tools that are listed in another
 /// order.
-fn lived(layout: &Layout, turn: usize) -> Layout {
+pub(crate) fn lived(layout: &Layout, turn: usize) -> Layout {
     let mut body: Value = serde_json::from_str(&layout.body).unwrap();
     let root = if body.get("request").is_some() { &mut body["request"] } else { &mut body };
     for key in ["messages", "input", "contents"] {
@@ -192,28 +210,37 @@ fn texts<'a>(value: &'a mut Value, long: &mut Vec<&'a mut String>) {
     }
 }
 
-/// Every layout, turn by turn: its name, and its requests.
-pub(crate) fn grown(turns: usize) -> Vec<(&'static str, Vec<Layout>)> {
+/// Every agent's layout, turn by turn.
+pub(crate) fn grown(turns: usize) -> Vec<Agent> {
     let each: Vec<Vec<Layout>> =
         (0..turns).map(|turns| all(Size { tools: 12, turns, text: 40_000 })).collect();
     let of = |name: &'static str| {
         let own = each.iter().flatten().filter(|layout| layout.name == name).enumerate();
-        (name, own.map(|(turn, layout)| lived(layout, turn)).collect())
+        let layouts = own.map(|(turn, layout)| lived(layout, turn)).collect();
+        Agent { name, layouts, headers: Vec::new() }
     };
     each[0].iter().map(|layout| of(layout.name)).collect()
 }
 
 /// Every layout with all levers; and with each lever alone that did nothing beside the others.
 fn all_laid() -> io::Result<Vec<Laid>> {
-    let grown = grown(7);
-    let mut all = each(&grown, |(name, own)| laid(name, own, &judged()))?;
-    for lever in inert(&all) {
-        for (both, alone) in all.iter_mut().zip(each(&grown, |(name, own)| laid(name, own, &[lever]))?) {
+    let agents = grown(7);
+    let mut all = each(&agents, |agent| laid(agent, &judged()))?;
+    also_alone(&mut all, &agents)?;
+    all.iter().for_each(|laid| println!("{}", laid.told()));
+    Ok(all)
+}
+
+/// The same with each lever alone that did nothing beside the others.
+pub(crate) fn also_alone(all: &mut [Laid], agents: &[Agent]) -> io::Result<()> {
+    for lever in inert(all) {
+        let alone = each(agents, |agent| laid(agent, &[lever]))?;
+        for (both, alone) in all.iter_mut().zip(alone) {
             both.errors += alone.errors;
             both.receipts.extend(alone.receipts.into_iter().filter(|(_, own)| own.fired > 0));
         }
     }
-    Ok(all)
+    Ok(())
 }
 
 /// The levers that did nothing on any of these.

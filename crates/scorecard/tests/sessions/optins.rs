@@ -79,7 +79,7 @@ fn session(own: Lever, trial: &Trial) -> io::Result<Session> {
 pub(crate) fn measured() -> io::Result<Vec<card::Lever>> {
     let levers: Vec<Lever> = Lever::ALL.into_iter().filter(|own| own.class() == Class::OptIn).collect();
     let sessions = each(&levers, |own| session(*own, &trial(*own)))?;
-    let layouts: Vec<_> = grown(3).into_iter().filter(|(name, _)| LAYOUTS.contains(name)).collect();
+    let agents: Vec<_> = grown(3).into_iter().filter(|agent| LAYOUTS.contains(&agent.name)).collect();
     let mut cards = Vec::new();
     for (own, session) in levers.into_iter().zip(sessions) {
         for refused in &session.ours.refused {
@@ -88,8 +88,8 @@ pub(crate) fn measured() -> io::Result<Vec<card::Lever>> {
         // What the provider refuses is in no layout.
         let laid = match own {
             Lever::RecoverBound => Vec::new(),
-            _ => each(&layouts, |(name, layouts)| {
-                laid_after(name, layouts, &[own], if own == Lever::DeferTools { BEFORE } else { 0 })
+            _ => each(&agents, |agent| {
+                laid_after(agent, &[own], if own == Lever::DeferTools { BEFORE } else { 0 })
             })?,
         };
         let mut card = lever(own, &[session], &laid);
