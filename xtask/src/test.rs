@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::fixtures::Layout;
 use crate::shell::{self, cargo};
-use crate::{Context, Failure, Result, fixtures, fuzz, place, provision, soak, tools};
+use crate::{Context, Failure, Result, fixtures, fuzz, place, provision, tools};
 
 /// What `cargo xtask test` can be told.
 #[derive(Debug, Default, clap::Args)]
@@ -13,6 +14,9 @@ pub struct Arguments {
     #[arg(last = true)]
     nextest: Vec<String>,
 }
+
+/// What is recorded for the tests that read recordings, of the clients that are installed for them.
+const RECORDED: [Layout; 4] = [Layout::Claude, Layout::Codex, Layout::CodexGpt55, Layout::CodexGpt6];
 
 /// How long each fuzz target runs at most as a part of the tests.
 const FUZZ_SECONDS: u32 = 15;
@@ -37,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result {
     }
     shell::run(cargo().args(["build", "--workspace", "--exclude", "xtask", "--bins", "--locked"]))?;
     // What real clients send, for the tests named `recorded`.
-    fixtures::ensure(&soak::gateway::TESTED)?;
+    fixtures::ensure(&RECORDED)?;
     let mut nextest = cargo();
     nextest
         .args(["nextest", "run", "--locked"])
