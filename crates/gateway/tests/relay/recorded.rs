@@ -47,6 +47,7 @@ fn recording(folder: &Path) -> Option<(String, Vec<Request>)> {
     Some((text(&index["layout"]), requests.collect()))
 }
 
+#[allow(clippy::print_stdout)]
 fn recordings() -> Vec<(String, Vec<Request>)> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../recorded");
     let Ok(entries) = fs::read_dir(&root) else {

@@ -25,7 +25,7 @@ fn recording(folder: &Path) -> Option<Agent> {
     let index: Value = serde_json::from_slice(&fs::read(folder.join("index.json")).ok()?).unwrap();
     let name: &'static str = index["layout"].as_str()?.to_owned().leak();
     let requests = index["requests"].as_array()?.iter().filter(|request| request["generation"] == true);
-    let headers = requests.clone().last().into_iter().flat_map(|request| request["headers"].as_array());
+    let headers = requests.clone().next_back().into_iter().flat_map(|request| request["headers"].as_array());
     let headers = headers.flatten().map(|header| (header[0].as_str(), header[1].as_str()));
     let headers = headers.filter_map(|(name, value)| Some((name?.to_owned(), value?.to_owned())));
     // What a provider's bodies need of headers.
