@@ -1,5 +1,8 @@
 //! Bodies, kept where a person asks for it: files of their owner's only, thrown away when they are old or many.
 
+use crate::clock::{self, Reading};
+use crate::private;
+use crate::time::millis;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -220,15 +223,11 @@ impl Keeper {
 /// Writes a file for its owner alone, beside its place first.
 fn write(place: &Path, chunks: &[Chunk]) -> io::Result<()> {
     if let Some(folder) = place.parent() {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        private::make_folder(folder)?;
     }
     let beside = place.with_extension(format!("{}-part", std::process::id()));
     let written = (|| {
-        let mut file = private(&beside)?;
+        let mut file = truncated(&beside)?;
         for chunk in chunks {
             file.write_all((**chunk).as_ref())?;
         }
@@ -240,7 +239,7 @@ fn write(place: &Path, chunks: &[Chunk]) -> io::Result<()> {
     written
 }
 
-fn private(place: &Path) -> io::Result<File> {
+fn truncated(place: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -248,7 +247,8 @@ fn private(place: &Path) -> io::Result<File> {
     options.open(place)
 }
 
-/// Throws away what is too old, and then the oldest until the rest is not too much. Files that are not ours stay.
+/// Throws away what is too old, as far as the clock is believed, and then the oldest until the rest is not too much. Files that
+/// are not ours stay.
 pub(crate) fn sweep(
     folder: &Path,
     kept: Kept,
@@ -269,8 +269,10 @@ pub(crate) fn sweep(
         }
     }
     let mut bytes: u64 = all.values().sum();
+    let believed = believed(folder, now);
     for ((at, path), length) in all {
-        let old = now.duration_since(at).is_ok_and(|age| age > kept.for_);
+        let age = believed.and_then(|late| late.duration_since(at).ok());
+        let old = age.is_some_and(|age| age > kept.for_);
         if !old && bytes <= kept.bytes {
             break;
         }
@@ -279,6 +281,21 @@ pub(crate) fn sweep(
         }
     }
     Ok(())
+}
+
+/// How late it is for certain, if that is known: see [`crate::clock`]. The reading is kept in a file of the folder.
+fn believed(folder: &Path, now: SystemTime) -> Option<SystemTime> {
+    let place = folder.join("clock");
+    let kept = fs::read_to_string(&place).ok().and_then(|text| text.trim().parse().ok());
+    let now_ms = millis(now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+    let reading = clock::read(kept, now_ms);
+    if reading == Reading::Early || private::write_whole(&place, &[now_ms.to_string().as_bytes()]).is_err() {
+        return None;
+    }
+    match reading {
+        Reading::Believed(late) => SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(late)),
+        Reading::Early | Reading::Keep => None,
+    }
 }
 
 #[cfg(test)]
@@ -329,6 +346,25 @@ mod tests {
             .collect();
         left.sort();
         assert_eq!(left, ["0103.sent", "notes.txt"]);
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_once_throws_nothing_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("01/0101.sent");
+        fs::create_dir(file.parent().unwrap()).unwrap();
+        let (now, day) = (SystemTime::now(), Duration::from_secs(86_400));
+        let at = |days: u32| sweep(folder.path(), Kept::default(), now + day * days, is_id).unwrap();
+        File::create(&file).unwrap().set_modified(now).unwrap();
+        // A week is what they are kept for; the clock is 30 days ahead at one start, and right again at the next.
+        for days in [0, 30, 30, 0, 1, 6] {
+            at(days);
+            assert!(file.exists(), "{days}");
+        }
+        at(9);
+        assert!(file.exists());
+        at(10);
+        assert!(!file.exists());
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub enum Cause {
     /// It was deleted or replaced while it was written to. What comes is written all the same: to the file that is there
     /// now, or to a new one.
     Gone,
+    /// Parts of it were sealed with a key that is not there any more.
+    Sealed,
     /// Anything else that the system or SQLite says.
     Other,
 }
@@ -77,7 +79,9 @@ impl Error {
                 "use the release of deadweight that wrote it, or name another file: --ledger FILE"
             }
             Cause::Gone => "what comes goes to the file that is there now, or to a new one",
-            Cause::Foreign | Cause::Other => "name another file: --ledger FILE, or say --ledger off",
+            Cause::Foreign | Cause::Sealed | Cause::Other => {
+                "name another file: --ledger FILE, or say --ledger off"
+            }
         }
     }
 }
@@ -106,7 +110,7 @@ impl fmt::Display for Error {
             Cause::Newer => "the ledger was written by a later release of deadweight",
             Cause::Foreign => "the file is the database of another program, not a ledger",
             Cause::Gone => "the ledger was deleted or replaced while it was in use",
-            Cause::Other => "the ledger cannot be used",
+            Cause::Sealed | Cause::Other => "the ledger cannot be used",
         };
         f.write_str(what)?;
         if self.detail.is_empty() { Ok(()) } else { write!(f, " ({})", self.detail) }

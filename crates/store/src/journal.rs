@@ -5,13 +5,20 @@
 //! read-only, gone) it fails, nothing of it is written, and whoever asked decides nothing new. Many processes share one
 //! file; of two decisions with one key the first stays, and the second is told, so that it can read and follow the first.
 //!
-//! What a decision says is its writer's business: here it is a kind, a key and bytes.
+//! What a decision says is its writer's business: here it is a kind, a key and bytes. They may be the words of a prompt, and so
+//! they are sealed ([`crate::seal`]) with the key that originals are sealed with: neither the file nor its log has them as they
+//! are. Where that key was lost, what was sealed with it is as if it were not there, and is not written over.
 
 use crate::call::{read, stored};
+use crate::clock::{self, DAY, Reading};
 use crate::error::{Cause, Error};
+use crate::files::Files;
+use crate::key::{Key, key_beside};
 use crate::schema::{self, Shape};
-use sqlx::Connection;
+use crate::seal::Seal;
+use crate::unsealed;
 use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, Executor};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +27,8 @@ use std::time::Duration;
 const APPLICATION: i64 = 0x6477_646a;
 
 /// One step for each version. Released steps are never changed; a new shape is a new step.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 CREATE TABLE decision (
     kind INTEGER NOT NULL,
     key BLOB NOT NULL,
@@ -29,16 +37,31 @@ CREATE TABLE decision (
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX decision_used ON decision (used_ms);
-"];
+",
+    // Bodies are sealed from here on: see `unsealed`.
+    "
+ALTER TABLE decision RENAME TO unsealed;
+DROP INDEX decision_used;
+CREATE TABLE decision (
+    kind INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    used_ms INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX decision_used ON decision (used_ms);
+CREATE TABLE reading (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    at_ms INTEGER NOT NULL
+) STRICT;
+",
+];
 
 /// A request waits for this: a journal that is held for longer counts as locked.
 const BUSY: Duration = Duration::from_millis(250);
 
 /// How many decisions one question asks for.
 const MOST_AT_ONCE: usize = 200;
-
-/// How old the time of last use may be before it is written anew.
-const DAY: u64 = 86_400_000;
 
 const SHAPE: Shape<'_> = Shape { application: APPLICATION, steps: STEPS, busy: BUSY, durable: true };
 
@@ -61,16 +84,31 @@ pub enum Commit {
     Done,
     /// One of them was decided otherwise before, by another process. None was written: read, and decide again.
     Conflict,
+    /// One of them stands there in a form that cannot be opened: its key was lost, or it is damaged. None was written, for what
+    /// was decided there is not known.
+    Sealed,
 }
 
 /// A decision as SQLite answers.
 type Row = (i64, Vec<u8>, Vec<u8>);
 
 /// A journal, open for reading and writing.
-#[derive(Debug)]
 pub struct Journal {
     file: PathBuf,
     connection: SqliteConnection,
+    /// Which files these are.
+    open_as: Files,
+    seal: Seal,
+    /// Whether something was met that cannot be opened.
+    unopened: bool,
+    /// The kind whose keys are hashes of what is said.
+    by_content: Option<u8>,
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal").field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 /// A journal that cannot be opened, written or read.
@@ -101,6 +139,7 @@ impl fmt::Display for JournalError {
             Cause::Newer => "the decision journal was written by a later release of deadweight",
             Cause::Foreign => "the file is the database of another program, not a decision journal",
             Cause::Gone => "the decision journal was deleted or replaced while it was in use",
+            Cause::Sealed => "parts of the decision journal were sealed with another key, or are damaged",
             Cause::Other => "the decision journal cannot be used",
         };
         write!(f, "{what}: {}", self.file.display())?;
@@ -119,8 +158,10 @@ async fn insert(
     query.execute(connection).await.map(|done| done.rows_affected() > 0)
 }
 
-fn decision((kind, key, body): Row) -> Option<Decision> {
-    Some(Decision { kind: u8::try_from(kind).ok()?, key: key.try_into().ok()?, body })
+/// The reading of the clock that was kept.
+async fn reading(connection: &mut SqliteConnection) -> Result<Option<u64>, sqlx::Error> {
+    let row: Option<(i64,)> = sqlx::query_as("SELECT at_ms FROM reading").fetch_optional(connection).await?;
+    Ok(row.map(|(at,)| read(at)))
 }
 
 /// The journal's file beside a ledger's: `decisions.sqlite` in the same folder.
@@ -135,8 +176,80 @@ impl Journal {
     /// # Errors
     /// It cannot be opened, made or brought up to date.
     pub async fn open(file: &Path) -> Result<Self, JournalError> {
-        let connection = schema::open_shape(file, &SHAPE).await?;
-        Ok(Self { file: file.to_owned(), connection })
+        let mut connection = schema::open_shape(file, &SHAPE).await?;
+        let place = key_beside(file);
+        let key = Key::made(&place).map_err(|error| Error::of_io(&place, &error))?;
+        let seal = Seal::with(&key);
+        let of_sqlite = |error| Error::of_sqlite(file, &error);
+        // What is thrown away is not left in empty pages.
+        connection.execute("PRAGMA secure_delete = ON").await.map_err(of_sqlite)?;
+        match unsealed::seal_all(&mut connection, &seal).await.map_err(of_sqlite) {
+            // It can be read as far as it is sealed.
+            Err(error) if error.cause == Cause::ReadOnly => {}
+            outcome => outcome?,
+        }
+        let open_as = Files::of(file);
+        Ok(Self { file: file.to_owned(), connection, open_as, seal, unopened: false, by_content: None })
+    }
+
+    /// Decisions of this kind have a hash of what they say for a key, and many conversations share one. One of them that cannot be
+    /// opened said the same as what comes under its key, and that is written in its place; nothing else is ever written over.
+    #[must_use]
+    pub fn by_content(mut self, kind: u8) -> Self {
+        self.by_content = Some(kind);
+        self
+    }
+
+    /// Whether the file was deleted or replaced since it was opened. Nothing is read from it or written to it any more then.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.open_as.are_gone(&self.file)
+    }
+
+    /// Closes one that was deleted or replaced, so that what is under its name now can be opened, or made.
+    pub async fn leave(self) {
+        self.open_as.leave(&self.file, self.connection).await;
+    }
+
+    /// What is wrong with parts of it, where something was met that cannot be opened: it is as if it were not there, and stays
+    /// as it is.
+    #[must_use]
+    pub fn unopened(&self) -> Option<JournalError> {
+        self.unopened.then(|| JournalError {
+            file: self.file.clone(),
+            cause: Cause::Sealed,
+            detail: format!("the key is {}", key_beside(&self.file).display()),
+        })
+    }
+
+    fn there(&self) -> Result<(), JournalError> {
+        match self.is_gone() {
+            true => Err(Error::new(&self.file, Cause::Gone, "").into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Decisions as they are written.
+    fn sealed(&self, decisions: &[Decision]) -> Result<Vec<Decision>, JournalError> {
+        let seal = |Decision { kind, key, body }: &Decision| {
+            let body = self.seal.seal(*kind, key, body)?;
+            Some(Decision { kind: *kind, key: *key, body })
+        };
+        let sealed: Option<Vec<_>> = decisions.iter().map(seal).collect();
+        sealed.ok_or_else(|| Error::new(&self.file, Cause::Other, "a decision is too large").into())
+    }
+
+    /// Those of these rows that can be opened.
+    fn opened(&mut self, rows: Vec<Row>) -> Vec<Decision> {
+        let mut found = Vec::with_capacity(rows.len());
+        for (kind, key, body) in rows {
+            let (Ok(kind), Ok(key)) = (u8::try_from(kind), <[u8; 32]>::try_from(key)) else { continue };
+            match self.seal.open(kind, &key, &body) {
+                Some(body) => found.push(Decision { kind, key, body }),
+                None => self.unopened = true,
+            }
+        }
+        found
     }
 
     fn failed(&self, error: &sqlx::Error) -> JournalError {
@@ -148,6 +261,7 @@ impl Journal {
     /// # Errors
     /// The journal cannot be read.
     pub async fn version(&mut self) -> Result<i64, JournalError> {
+        self.there()?;
         let row: Result<(i64,), _> =
             sqlx::query_as("PRAGMA data_version").fetch_one(&mut self.connection).await;
         row.map(|(version,)| version).map_err(|error| self.failed(&error))
@@ -158,6 +272,7 @@ impl Journal {
     /// # Errors
     /// The journal cannot be read.
     pub async fn read(&mut self, keys: &[(u8, [u8; 32])]) -> Result<Vec<Decision>, JournalError> {
+        self.there()?;
         let mut found = Vec::new();
         for keys in keys.chunks(MOST_AT_ONCE) {
             let mut sql = String::from("SELECT kind, key, body FROM decision WHERE (kind, key) IN (VALUES ");
@@ -170,7 +285,7 @@ impl Journal {
                 query = query.bind(i64::from(*kind)).bind(&key[..]);
             }
             let rows = query.fetch_all(&mut self.connection).await.map_err(|error| self.failed(&error))?;
-            found.extend(rows.into_iter().filter_map(decision));
+            found.extend(self.opened(rows));
         }
         Ok(found)
     }
@@ -180,6 +295,7 @@ impl Journal {
     /// # Errors
     /// The journal cannot be read.
     pub async fn last_used(&mut self, (kind, key): (u8, [u8; 32])) -> Result<Option<u64>, JournalError> {
+        self.there()?;
         let row: Result<Option<(i64,)>, _> =
             sqlx::query_as("SELECT used_ms FROM decision WHERE kind = ? AND key = ?")
                 .bind(i64::from(kind))
@@ -194,6 +310,7 @@ impl Journal {
     /// # Errors
     /// The journal cannot be written.
     pub async fn touch(&mut self, (kind, key): (u8, [u8; 32]), at_ms: u64) -> Result<(), JournalError> {
+        self.there()?;
         let outcome = sqlx::query(
             "INSERT INTO decision (kind, key, used_ms, body) VALUES (?, ?, ?, x'') \
              ON CONFLICT DO UPDATE SET used_ms = max(used_ms, excluded.used_ms)",
@@ -217,8 +334,11 @@ impl Journal {
         new: &[Decision],
         at_ms: u64,
     ) -> Result<(), JournalError> {
-        let outcome = self.swap(old, new, at_ms).await;
-        outcome.map_err(|error| self.failed(&error))
+        self.there()?;
+        let (old, new) = (self.sealed(old)?, self.sealed(new)?);
+        let outcome = self.swap(&old, &new, at_ms).await;
+        outcome.map_err(|error| self.failed(&error))?;
+        self.there()
     }
 
     async fn swap(&mut self, old: &[Decision], new: &[Decision], at_ms: u64) -> Result<(), sqlx::Error> {
@@ -248,7 +368,7 @@ impl Journal {
                 .fetch_all(&mut self.connection)
                 .await;
         let rows = rows.map_err(|error| self.failed(&error))?;
-        Ok(rows.into_iter().filter_map(decision).collect())
+        Ok(self.opened(rows))
     }
 
     /// Writes decisions, all or none. Once it answers [`Commit::Done`] they survive the end of the process and of the
@@ -257,10 +377,12 @@ impl Journal {
     /// # Errors
     /// They cannot be written. None of them is.
     pub async fn commit(&mut self, decisions: &[Decision], at_ms: u64) -> Result<Commit, JournalError> {
-        match self.write(decisions, at_ms).await {
-            Ok(outcome) => Ok(outcome),
-            Err(error) => Err(self.failed(&error)),
-        }
+        self.there()?;
+        let sealed = self.sealed(decisions)?;
+        let outcome = self.write(&sealed, at_ms).await.map_err(|error| self.failed(&error))?;
+        // What was written while the file was taken away is nowhere.
+        self.there()?;
+        Ok(outcome)
     }
 
     async fn write(&mut self, decisions: &[Decision], at_ms: u64) -> Result<Commit, sqlx::Error> {
@@ -275,8 +397,19 @@ impl Journal {
                 .fetch_one(&mut *transaction)
                 .await?;
             if there != *body {
+                let opens = self.seal.open(*kind, key, &there).is_some();
+                if !opens && self.by_content == Some(*kind) {
+                    sqlx::query("UPDATE decision SET body = ? WHERE kind = ? AND key = ?")
+                        .bind(&body[..])
+                        .bind(i64::from(*kind))
+                        .bind(&key[..])
+                        .execute(&mut *transaction)
+                        .await?;
+                    continue;
+                }
                 transaction.rollback().await?;
-                return Ok(Commit::Conflict);
+                self.unopened |= !opens;
+                return Ok(if opens { Commit::Conflict } else { Commit::Sealed });
             }
         }
         transaction.commit().await?;
@@ -288,6 +421,7 @@ impl Journal {
     /// # Errors
     /// The journal cannot be written.
     pub async fn used(&mut self, keys: &[(u8, [u8; 32])], at_ms: u64) -> Result<(), JournalError> {
+        self.there()?;
         let outcome = self.mark(keys, at_ms).await;
         outcome.map_err(|error| self.failed(&error))
     }
@@ -306,17 +440,43 @@ impl Journal {
         transaction.commit().await
     }
 
-    /// Throws away what was last used before `before_ms`; answers how many decisions that were. It has to be longer ago
-    /// than any conversation that still comes back.
+    /// Throws away what was last used longer than `kept_ms` ago; answers how many decisions that were. It has to be longer
+    /// than until any conversation comes back. `now_ms` is what the clock says; one reading alone is not believed, see
+    /// [`crate::clock`].
     ///
     /// # Errors
     /// The journal cannot be written.
-    pub async fn prune(&mut self, before_ms: u64) -> Result<u64, JournalError> {
-        let outcome = sqlx::query("DELETE FROM decision WHERE used_ms < ?")
-            .bind(stored(before_ms))
-            .execute(&mut self.connection)
-            .await;
-        outcome.map(|done| done.rows_affected()).map_err(|error| self.failed(&error))
+    pub async fn prune(&mut self, now_ms: u64, kept_ms: u64) -> Result<u64, JournalError> {
+        self.there()?;
+        let last = reading(&mut self.connection).await.map_err(|error| self.failed(&error))?;
+        if clock::read(last, now_ms) == Reading::Early {
+            return Ok(0);
+        }
+        let outcome = self.throw_away(now_ms, kept_ms).await;
+        outcome.map_err(|error| self.failed(&error))
+    }
+
+    async fn throw_away(&mut self, now_ms: u64, kept_ms: u64) -> Result<u64, sqlx::Error> {
+        let mut transaction = self.connection.begin_with("BEGIN IMMEDIATE").await?;
+        let last = reading(&mut transaction).await?;
+        let gone = match clock::read(last, now_ms) {
+            // Another process was faster.
+            Reading::Early => return Ok(0),
+            Reading::Keep => 0,
+            Reading::Believed(as_late_as) => {
+                let old = sqlx::query("DELETE FROM decision WHERE used_ms < ?");
+                let old = old.bind(stored(as_late_as.saturating_sub(kept_ms)));
+                old.execute(&mut *transaction).await?.rows_affected()
+            }
+        };
+        sqlx::query(
+            "INSERT INTO reading (one, at_ms) VALUES (1, ?) ON CONFLICT DO UPDATE SET at_ms = excluded.at_ms",
+        )
+        .bind(stored(now_ms))
+        .execute(&mut *transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(gone)
     }
 
     /// How many decisions there are.
@@ -342,7 +502,6 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sqlx::Executor;
 
     fn of(key: u8, body: &str) -> Decision {
         Decision { kind: 1, key: [key; 32], body: body.as_bytes().to_vec() }
@@ -435,7 +594,155 @@ mod tests {
         let mut own = Journal::open(&folder.path().join("decisions.sqlite")).await.unwrap();
         assert_eq!(own.commit(&[of(1, "a"), of(2, "b")], 1_000).await, Ok(Commit::Done));
         own.used(&[(1, [1; 32])], 1_000 + DAY + 1).await.unwrap();
-        assert_eq!(own.prune(2_000).await, Ok(1));
+        assert_eq!(own.prune(3 * DAY, DAY).await, Ok(0));
+        assert_eq!(own.prune(4 * DAY, 2 * DAY - 1_000).await, Ok(1));
         assert_eq!(own.latest(9).await, Ok(vec![of(1, "a")]));
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_wrong_once_throws_nothing_away() {
+        const KEPT: u64 = 60 * DAY;
+        let today = 20_000 * DAY;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("decisions.sqlite");
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(own.prune(today, KEPT).await, Ok(0));
+        assert_eq!(own.commit(&[of(1, "a"), of(2, "b")], today).await, Ok(Commit::Done));
+        // One start with a clock 61 days ahead, and another an hour later; then it is right again, for some days.
+        for late in [61 * DAY, 61 * DAY + DAY / 24] {
+            let mut own = Journal::open(&file).await.unwrap();
+            assert_eq!(own.prune(today + late, KEPT).await, Ok(0));
+            own.touch((9, [9; 32]), today + late).await.unwrap();
+        }
+        for day in [0, 1, 2, 59] {
+            assert_eq!(own.prune(today + day * DAY, KEPT).await, Ok(0));
+        }
+        assert_eq!(own.count().await, Ok(3));
+        // Really left alone for 61 days: on the second day.
+        assert_eq!(own.prune(today + 62 * DAY, KEPT).await, Ok(0));
+        assert_eq!(own.prune(today + 63 * DAY, KEPT).await, Ok(2));
+    }
+
+    /// What the files of a journal have of a text.
+    fn has(folder: &Path, text: &str) -> Vec<PathBuf> {
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let has = |file: &PathBuf| {
+            let bytes = std::fs::read(file).unwrap();
+            bytes.windows(text.len()).any(|window| window == text.as_bytes())
+        };
+        files.filter(has).collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_written_cannot_be_read_from_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("decisions.sqlite");
+        let mut own = Journal::open(&file).await.unwrap();
+        let secret = of(1, &"the words of a prompt ".repeat(400));
+        assert_eq!(own.commit(&[secret.clone(), of(2, "the words of another")], 1).await, Ok(Commit::Done));
+        own.replace(&[of(2, "the words of another")], &[of(2, "the words at last")], 2).await.unwrap();
+        assert!(file.with_extension("sqlite-wal").metadata().unwrap().len() > 8_000);
+        assert_eq!(has(folder.path(), "the words"), Vec::<PathBuf>::new());
+        own.close().await.unwrap();
+        assert_eq!(has(folder.path(), "the words"), Vec::<PathBuf>::new());
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(own.latest(9).await, Ok(vec![of(2, "the words at last"), secret]));
+        assert_eq!(own.unopened(), None);
+    }
+
+    #[tokio::test]
+    async fn a_journal_that_was_not_sealed_is_sealed_and_keeps_nothing_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("decisions.sqlite");
+        let before = Shape { steps: &STEPS[..1], ..SHAPE };
+        let mut old = schema::open_shape(&file, &before).await.unwrap();
+        let text = "the words of a prompt ".repeat(20);
+        for number in 0..1_200_u16 {
+            let mut key = [0; 32];
+            key[..2].copy_from_slice(&number.to_le_bytes());
+            let decision = Decision { kind: 1, key, body: format!("{text}{number}").into_bytes() };
+            insert(&mut old, &decision, u64::from(number)).await.unwrap();
+        }
+        old.execute("DELETE FROM decision WHERE used_ms = 7").await.unwrap();
+        assert!(!has(folder.path(), "the words").is_empty());
+        old.close().await.unwrap();
+        // Several at once, one of which does it, or all of them.
+        let (a, b) = tokio::join!(Journal::open(&file), Journal::open(&file));
+        let mut opened = 0;
+        for mut own in [a, b].into_iter().flatten() {
+            opened += 1;
+            assert_eq!(own.count().await, Ok(1_199));
+            let key = [&[9, 0][..], &[0; 30]].concat().try_into().unwrap();
+            assert_eq!(own.read(&[(1, key)]).await.unwrap()[0].body, format!("{text}9").into_bytes());
+            assert_eq!(own.last_used((1, key)).await, Ok(Some(9)));
+            own.close().await.unwrap();
+        }
+        assert!(opened > 0);
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(has(folder.path(), "the words"), Vec::<PathBuf>::new());
+        let (left,): (i64,) =
+            sqlx::query_as("SELECT count(*) FROM unsealed").fetch_one(&mut own.connection).await.unwrap();
+        assert_eq!(left, 0);
+    }
+
+    #[tokio::test]
+    async fn what_was_sealed_with_a_lost_key_is_not_there_and_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("decisions.sqlite");
+        let key = key_beside(&file);
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(own.commit(&[of(1, "a")], 1).await, Ok(Commit::Done));
+        own.close().await.unwrap();
+        std::fs::rename(&key, folder.path().join("old.key")).unwrap();
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(own.unopened(), None);
+        assert_eq!(own.read(&[(1, [1; 32])]).await, Ok(Vec::new()));
+        let told = own.unopened().unwrap();
+        assert_eq!(told.cause, Cause::Sealed);
+        assert!(told.to_string().contains("sealed with another key"), "{told}");
+        for body in ["a", "b"] {
+            assert_eq!(own.commit(&[of(2, "new"), of(1, body)], 2).await, Ok(Commit::Sealed));
+        }
+        own.replace(&[of(1, "a")], &[of(1, "b")], 2).await.unwrap();
+        assert_eq!(own.commit(&[of(9, "shared by many")], 2).await, Ok(Commit::Done));
+        assert_eq!(own.commit(&[of(2, "new")], 2).await, Ok(Commit::Done));
+        own.close().await.unwrap();
+        // With the key that it was sealed with it is there again.
+        std::fs::rename(folder.path().join("old.key"), &key).unwrap();
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(own.read(&[(1, [1; 32]), (1, [2; 32])]).await, Ok(vec![of(1, "a")]));
+        // What is found by what it says is written anew.
+        let mut own = own.by_content(1);
+        assert_eq!(own.read(&[(1, [9; 32])]).await, Ok(Vec::new()));
+        assert_eq!(own.commit(&[of(9, "shared by many")], 3).await, Ok(Commit::Done));
+        assert_eq!(own.read(&[(1, [9; 32])]).await, Ok(vec![of(9, "shared by many")]));
+        // What is no key is not written over.
+        std::fs::write(&key, b"").unwrap();
+        let error = Journal::open(&file).await.unwrap_err();
+        assert!(error.to_string().contains("is not a key"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn nothing_is_written_to_a_file_that_was_taken_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("decisions.sqlite");
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(own.commit(&[of(1, "a")], 1).await, Ok(Commit::Done));
+        std::fs::remove_file(&file).unwrap();
+        assert!(own.is_gone());
+        assert_eq!(own.commit(&[of(2, "b")], 1).await.unwrap_err().cause, Cause::Gone);
+        assert_eq!(own.read(&[(1, [1; 32])]).await.unwrap_err().cause, Cause::Gone);
+        own.leave().await;
+        let mut own = Journal::open(&file).await.unwrap();
+        assert_eq!(own.count().await, Ok(0));
+        assert_eq!(own.commit(&[of(2, "b")], 1).await, Ok(Commit::Done));
+        // Replaced by another one.
+        let other = folder.path().join("other.sqlite");
+        Journal::open(&other).await.unwrap().close().await.unwrap();
+        std::fs::rename(&other, &file).unwrap();
+        assert_eq!(own.commit(&[of(3, "c")], 1).await.unwrap_err().cause, Cause::Gone);
+        own.leave().await;
+        assert_eq!(Journal::open(&file).await.unwrap().count().await, Ok(0));
     }
 }

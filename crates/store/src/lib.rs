@@ -6,26 +6,33 @@
 //!
 //! A line says names, sizes, hashes, times and counts ([`Exchange`], [`Call`]); it never holds text of a prompt, of an
 //! answer, of arguments or of a result. Beside the lines stands what is listed of servers ([`Listing`], [`Names`]) and what
-//! a gateway remembers of conversations ([`Lineage`]). What levers cut is kept for a while, encrypted ([`Originals`]). Bodies are kept only where a person asks for it, in files of their
+//! a gateway remembers of conversations ([`Lineage`]). What levers cut ([`Originals`]) and what they put in its place
+//! ([`Journal`]) is kept for a while, encrypted. Bodies are kept only where a person asks for it, in files of their
 //! own ([`Bodies`]).
 
 mod bodies;
 mod call;
+mod clock;
 mod error;
 mod exchange;
 mod export;
+mod files;
 mod journal;
+mod key;
 mod ledger;
 mod lineage;
 mod listing;
 mod names;
 mod originals;
 mod place;
+mod private;
 mod prune;
 mod reading;
 mod recorder;
 mod schema;
+mod seal;
 mod time;
+mod unsealed;
 
 pub use bodies::{Bodies, Kept, Side, bodies_beside, kept};
 pub use call::{Call, Kind, Outcome};

@@ -7,19 +7,21 @@
 //! so that a file that was damaged, exchanged or renamed is told from one that is as it was.
 
 use crate::bodies::Kept;
+use crate::key::Key;
+use crate::private::{make_folder, write_whole};
 use chacha20poly1305::aead::{Aead, Payload};
-use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 /// What each file begins with; the digit is the format's.
 const MAGIC: &[u8; 4] = b"dwo1";
 const NONCE: usize = 24;
-const KEY: usize = 32;
 /// The largest original. A request has 32 MB.
 const LARGEST: usize = 64 << 20;
 /// How often what is too old or too much is looked for.
@@ -34,7 +36,12 @@ pub struct Originals {
     cipher: XChaCha20Poly1305,
     kept: Kept,
     swept: Mutex<Option<Instant>>,
+    told: AtomicBool,
+    tell: Tell,
 }
+
+/// Is told, once, of originals that cannot be opened.
+type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 impl fmt::Debug for Originals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,7 +74,7 @@ impl Originals {
     /// The folder or the key cannot be made or read, or the key is not one.
     pub fn open(folder: PathBuf, kept: Kept) -> io::Result<Self> {
         make_folder(&folder)?;
-        let key = key(&folder, true)?;
+        let key = Key::made(&key_of(&folder))?;
         Ok(Self::with(folder, &key, kept))
     }
 
@@ -77,15 +84,22 @@ impl Originals {
     ///
     /// There is a key, and it cannot be read or is not one.
     pub fn existing(folder: PathBuf) -> io::Result<Option<Self>> {
-        match key(&folder, false) {
+        match Key::read(&key_of(&folder)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             key => Ok(Some(Self::with(folder, &key?, KEPT))),
         }
     }
 
-    fn with(folder: PathBuf, key: &[u8; KEY], kept: Kept) -> Self {
-        let cipher = XChaCha20Poly1305::new(key.into());
-        Self { folder, cipher, kept, swept: Mutex::new(None) }
+    fn with(folder: PathBuf, key: &Key, kept: Kept) -> Self {
+        let (told, tell) = (AtomicBool::new(false), Box::new(|_: &str| {}));
+        Self { folder, cipher: key.cipher(), kept, swept: Mutex::new(None), told, tell }
+    }
+
+    /// `tell` is told, once, when an original is met that was sealed with another key.
+    #[must_use]
+    pub fn telling(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.tell = Box::new(tell);
+        self
     }
 
     /// The folder.
@@ -94,7 +108,8 @@ impl Originals {
         &self.folder
     }
 
-    /// Keeps a text. When it returns, the text is on the disk, whole; one that is kept already is kept anew from now on.
+    /// Keeps a text. When it returns, the text is on the disk, whole, and can be had back with the key that is there; one that
+    /// is kept already is kept anew from now on. A file of its name is not believed before it was opened.
     ///
     /// # Errors
     ///
@@ -105,10 +120,15 @@ impl Originals {
         }
         self.sweep_now_and_then();
         let place = self.place(id);
-        if let Ok(file) = OpenOptions::new().write(true).open(&place)
-            && file.set_modified(SystemTime::now()).is_ok()
-        {
-            return Ok(());
+        match self.get(id) {
+            Ok(Found::Text(there)) if there == text => {
+                let file = OpenOptions::new().write(true).open(&place);
+                if file.and_then(|file| file.set_modified(SystemTime::now())).is_ok() {
+                    return Ok(());
+                }
+            }
+            Ok(Found::Damaged) => self.tell_of_key(&place),
+            _ => {}
         }
         let mut nonce = [0_u8; NONCE];
         getrandom::fill(&mut nonce).map_err(io::Error::other)?;
@@ -139,6 +159,19 @@ impl Originals {
         Ok(self.unseal(id, &bytes).map_or(Found::Damaged, Found::Text))
     }
 
+    /// A file that is whole and cannot be opened: the key that it was sealed with was lost.
+    fn tell_of_key(&self, place: &Path) {
+        let whole = fs::read(place).is_ok_and(|bytes| bytes.starts_with(MAGIC));
+        if whole && !self.told.swap(true, Ordering::Relaxed) {
+            (self.tell)(&format!(
+                "originals in {} were sealed with another key than the one in {} and cannot be had back; what is cut from \
+                 now on is kept with the key that is there. If you still have the old key, end the gateway and put it back",
+                self.folder.display(),
+                key_of(&self.folder).display(),
+            ));
+        }
+    }
+
     fn unseal(&self, id: &str, bytes: &[u8]) -> Option<String> {
         let (nonce, sealed) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<NONCE>()?;
         let payload = Payload { msg: sealed, aad: id.as_bytes() };
@@ -159,72 +192,16 @@ impl Originals {
     }
 }
 
+/// The key of a folder: beside it.
+fn key_of(folder: &Path) -> PathBuf {
+    folder.with_extension("key")
+}
+
 /// Whether it is an id as levers write them: it must not lead out of the folder.
 fn is_id(id: &str) -> bool {
     id.strip_prefix("dw-").is_some_and(|rest| {
         rest.len() == 20 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     })
-}
-
-/// The key beside a folder. With `make` there is one afterwards: of two processes that make it, one wins.
-fn key(folder: &Path, make: bool) -> io::Result<[u8; KEY]> {
-    let place = folder.with_extension("key");
-    if make && !place.exists() {
-        let mut key = [0_u8; KEY];
-        getrandom::fill(&mut key).map_err(io::Error::other)?;
-        let beside = beside(&place)?;
-        let made = private(&beside).and_then(|mut file| {
-            file.write_all(&key)?;
-            file.sync_all()?;
-            // Linking fails where there is one by now; that one stays.
-            match fs::hard_link(&beside, &place) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                _ => Ok(()),
-            }
-        });
-        let _ = fs::remove_file(&beside);
-        made?;
-    }
-    let bytes = fs::read(&place)?;
-    let not_one = || io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a key", place.display()));
-    bytes.try_into().map_err(|_| not_one())
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn private(place: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(place)
-}
-
-/// A name beside a place that nobody else uses.
-fn beside(place: &Path) -> io::Result<PathBuf> {
-    let mut unique = [0_u8; 8];
-    getrandom::fill(&mut unique).map_err(io::Error::other)?;
-    Ok(place.with_extension(format!("part-{:016x}", u64::from_le_bytes(unique))))
-}
-
-/// Writes a file for its owner alone, beside its place first, and onto the disk.
-fn write_whole(place: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    let beside = beside(place)?;
-    let written = private(&beside).and_then(|mut file| {
-        parts.iter().try_for_each(|part| file.write_all(part))?;
-        file.sync_data()?;
-        fs::rename(&beside, place)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
 }
 
 #[cfg(test)]
@@ -253,7 +230,7 @@ mod tests {
         // Two seals of one text differ.
         own.keep(OTHER, text).unwrap();
         assert_ne!(fs::read(own.place(OTHER)).unwrap()[4..], bytes[4..]);
-        fs::write(folder.path().join("originals.key"), [7; KEY]).unwrap();
+        fs::write(folder.path().join("originals.key"), [7; 32]).unwrap();
         assert_eq!(open(folder.path()).get(ID).unwrap(), Found::Damaged);
         fs::write(folder.path().join("originals.key"), [7; 9]).unwrap();
         assert!(Originals::open(folder.path().join("originals"), KEPT).is_err());
@@ -290,15 +267,46 @@ mod tests {
         for id in [ID, OTHER] {
             own.keep(id, "text").unwrap();
             let file = OpenOptions::new().write(true).open(own.place(id)).unwrap();
-            file.set_modified(SystemTime::now() - KEPT.for_ - Duration::from_secs(60)).unwrap();
+            file.set_modified(SystemTime::now() - KEPT.for_ - Duration::from_secs(2 * 86_400)).unwrap();
         }
         let own = open(folder.path());
         own.swept.lock().unwrap().replace(Instant::now());
         own.keep(ID, "text").unwrap();
+        // Yesterday it was looked too; else the clock is not believed.
+        let yesterday = SystemTime::now() - Duration::from_secs(86_400);
+        crate::bodies::sweep(own.folder(), KEPT, yesterday, is_id).unwrap();
+        assert_eq!(own.get(OTHER).unwrap(), Found::Text("text".to_owned()));
         *own.swept.lock().unwrap() = None;
         own.keep("dw-aaaa456789abcdef0123", "more").unwrap();
         assert_eq!(own.get(ID).unwrap(), Found::Text("text".to_owned()));
         assert_eq!(own.get(OTHER).unwrap(), Found::Nothing);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_does_not_count_as_kept() {
+        use std::sync::Arc;
+        let folder = tempfile::tempdir().unwrap();
+        let text = || Found::Text("text".to_owned());
+        let own = open(folder.path());
+        own.keep(ID, "text").unwrap();
+        own.keep(OTHER, "text").unwrap();
+        // Empty, and cut off: nobody's key was lost.
+        for left in [0, 10] {
+            let bytes = fs::read(own.place(ID)).unwrap();
+            fs::write(own.place(ID), &bytes[..left]).unwrap();
+            own.keep(ID, "text").unwrap();
+            assert_eq!(own.get(ID).unwrap(), text());
+        }
+        fs::remove_file(folder.path().join("originals.key")).unwrap();
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let tell = Arc::clone(&told);
+        let own = open(folder.path()).telling(move |text| tell.lock().unwrap().push(text.to_owned()));
+        for id in [ID, OTHER, ID] {
+            own.keep(id, "text").unwrap();
+            assert_eq!(own.get(id).unwrap(), text());
+        }
+        let told = told.lock().unwrap();
+        assert!(told.len() == 1 && told[0].contains("sealed with another key"), "{told:?}");
     }
 
     #[test]

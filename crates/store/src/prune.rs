@@ -1,13 +1,15 @@
 //! What is too old, thrown away; and the room it took, given back.
 
 use crate::call::{read, stored};
+use crate::clock::DAY;
 use crate::error::Error;
 use crate::schema::{self, Access};
-pub(crate) use crate::time::before_now;
+use crate::time::{millis, now_ms};
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Executor};
 use std::path::Path;
+use std::time::Duration;
 
 /// How many lines are thrown away in one transaction: others want to write meanwhile.
 const STEP: i64 = 2_000;
@@ -79,11 +81,30 @@ fn size(file: &Path) -> u64 {
     std::fs::metadata(file).map(|metadata| metadata.len()).unwrap_or(0)
 }
 
-/// Throws away what is older than `before_ms`, step by step: between two of them others write.
-pub(crate) async fn older_than(
+/// Throws away what nobody asked to keep for longer, without being told to: as late as it is for certain.
+///
+/// One reading of the clock is not believed (see [`crate::clock`]). Here the lines themselves are readings: it is as late as
+/// the last line says that was written before today. With a clock that is wrong for a day, nothing that is wanted goes; what a
+/// person orders ([`prune`]) is done at once.
+pub(crate) async fn by_itself(
     connection: &mut SqliteConnection,
-    before_ms: u64,
+    retention: Duration,
 ) -> Result<Pruned, sqlx::Error> {
+    let yesterday = stored(now_ms().saturating_sub(DAY));
+    // (`+`: from the end, not by the index of times.) The last that was written, not the one with the latest time: what a wrong clock wrote before does not count.
+    let sql = "SELECT max(at_ms) FROM ( \
+               SELECT at_ms FROM (SELECT at_ms FROM exchange WHERE +at_ms <= ?1 ORDER BY number DESC LIMIT 1) \
+               UNION ALL \
+               SELECT at_ms FROM (SELECT at_ms FROM call WHERE +at_ms <= ?1 ORDER BY id DESC LIMIT 1))";
+    let (last,): (Option<i64>,) = sqlx::query_as(sql).bind(yesterday).fetch_one(&mut *connection).await?;
+    match last {
+        Some(last) => older_than(connection, read(last).saturating_sub(millis(retention))).await,
+        None => Ok(Pruned::default()),
+    }
+}
+
+/// Throws away what is older than `before_ms`, step by step: between two of them others write.
+async fn older_than(connection: &mut SqliteConnection, before_ms: u64) -> Result<Pruned, sqlx::Error> {
     let before = stored(before_ms);
     let mut pruned = Pruned::default();
     loop {

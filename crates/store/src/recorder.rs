@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::error::{Cause, Error};
 use crate::exchange::{Exchange, KnownSets};
+use crate::files::Files;
 use crate::ledger;
 use crate::lineage::Lineage;
 use crate::listing::Listing;
@@ -10,9 +11,8 @@ use crate::names::Names;
 use crate::prune;
 use crate::schema::{self, Access};
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection, Executor};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
@@ -80,7 +80,7 @@ impl Recorder {
     }
 
     /// Like [`Recorder::start`]; what is older than `retention` is thrown away, when the ledger is opened and then once
-    /// an hour. `None` keeps everything.
+    /// an hour, as far as the clock is believed. `None` keeps everything.
     pub fn keeping(
         file: PathBuf,
         retention: Option<Duration>,
@@ -287,24 +287,16 @@ impl Writer {
         Ok(())
     }
 
-    /// A file that was deleted can be written to for ever, and nobody will see it: what is under its name counts.
+    /// Where the file was deleted or replaced, what is under its name is opened next.
     async fn look(&mut self) {
-        if self.connection.is_none() || FileId::of(&self.file) == self.open_as.ledger {
+        if self.connection.is_none() || !self.open_as.are_gone(&self.file) {
             return;
         }
         let gone = Error::new(&self.file.clone(), Cause::Gone, "");
         self.tell(&gone);
         self.sets.forget();
-        if let Some(mut connection) = self.connection.take() {
-            // Whoever moved it away has all of it then.
-            let _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").await;
-            let _ = connection.close().await;
-        }
-        // What is left of its log would be read into the file that took its place.
-        let log = beside(&self.file, "-wal");
-        if self.open_as.log.is_some() && FileId::of(&log) == self.open_as.log {
-            let _ = std::fs::remove_file(log);
-            let _ = std::fs::remove_file(beside(&self.file, "-shm"));
+        if let Some(connection) = self.connection.take() {
+            self.open_as.leave(&self.file, connection).await;
         }
     }
 
@@ -322,7 +314,7 @@ impl Writer {
         let due = self.pruned.is_none_or(|when| when.elapsed() >= PRUNE);
         if let (true, Some(retention), Some(connection)) = (due, self.retention, &mut self.connection) {
             self.pruned = Some(Instant::now());
-            let _ = prune::older_than(connection, prune::before_now(retention)).await;
+            let _ = prune::by_itself(connection, retention).await;
         }
     }
 
@@ -341,44 +333,5 @@ impl Writer {
         if !std::mem::replace(told, true) {
             (self.tell)(error);
         }
-    }
-}
-
-/// The files of a ledger that is open.
-#[derive(Debug, Default)]
-struct Files {
-    ledger: Option<FileId>,
-    log: Option<FileId>,
-}
-
-impl Files {
-    fn of(file: &Path) -> Self {
-        Self { ledger: FileId::of(file), log: FileId::of(&beside(file, "-wal")) }
-    }
-}
-
-/// A file that SQLite keeps beside a database.
-fn beside(file: &Path, end: &str) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(end);
-    name.into()
-}
-
-/// Tells a file from another one of its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId(u64, u64);
-
-impl FileId {
-    /// `None` where there is no file.
-    #[cfg(unix)]
-    fn of(file: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(file).ok().map(|about| Self(about.dev(), about.ino()))
-    }
-
-    /// Elsewhere a file that is open cannot be taken away.
-    #[cfg(not(unix))]
-    fn of(_: &Path) -> Option<Self> {
-        None
     }
 }

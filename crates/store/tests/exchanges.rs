@@ -644,12 +644,22 @@ fn a_recorder_throws_away_what_is_too_old_by_itself() {
     first.exchange(turn("a", 1));
     assert!(first.flush(LONG));
     let at_ms = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
-    let second = Recorder::keeping(file.clone(), Some(Duration::from_secs(3_600)), |error| panic!("{error}"));
-    second.exchange(Exchange { at_ms, ..turn("b", 2) });
-    assert!(second.flush(LONG));
-    assert!(second.flush(LONG));
-    assert!(now(open(&file).exchange(&turn("a", 1).id)).unwrap().is_none());
-    assert_eq!(now(open(&file).count(&Which::default())).unwrap(), 1);
+    let later = |line: Exchange| {
+        let own =
+            Recorder::keeping(file.clone(), Some(Duration::from_secs(3_600)), |error| panic!("{error}"));
+        own.exchange(line);
+        assert!(own.flush(LONG));
+        assert!(own.flush(LONG));
+    };
+    let there = |line: &Exchange| now(open(&file).exchange(&line.id)).unwrap().is_some();
+    // With one reading of the clock it is not known how late it is: it may be years ahead.
+    later(Exchange { at_ms, ..turn("b", 2) });
+    assert!(there(&turn("a", 1)));
+    // What was written yesterday says that it is as late as that.
+    later(Exchange { at_ms: at_ms - 86_400_000, ..turn("c", 3) });
+    later(Exchange { at_ms, ..turn("d", 4) });
+    assert!(!there(&turn("a", 1)));
+    assert_eq!(now(open(&file).count(&Which::default())).unwrap(), 3);
 }
 
 #[test]

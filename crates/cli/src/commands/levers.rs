@@ -3,7 +3,7 @@
 use crate::exit;
 use deadweight_gateway::clock;
 use deadweight_gateway::edit::{Editing, NoOriginals, Originals, Settings, Setup};
-use deadweight_gateway::relay::OnNote;
+use deadweight_gateway::relay::{Level, Note, OnNote};
 use deadweight_levers::{Class, Lever, Profile};
 use deadweight_price::Book;
 use deadweight_store::{ORIGINALS_KEPT, Originals as Store, Place, journal_beside, originals_beside};
@@ -18,7 +18,7 @@ pub(crate) async fn start(settings: &Settings, ledger: &Place, book: Arc<Book>, 
         journal: file.as_deref().map(journal_beside),
         ledger: file.clone(),
         book,
-        originals: originals(settings, file.as_deref()),
+        originals: originals(settings, file.as_deref(), &on_note),
         clock: clock::system(),
         on_note,
     };
@@ -26,11 +26,18 @@ pub(crate) async fn start(settings: &Settings, ledger: &Place, book: Arc<Book>, 
 }
 
 /// What keeps the originals of what is cut: beside the ledger, where something may be cut at all.
-fn originals(settings: &Settings, ledger: Option<&Path>) -> Arc<dyn Originals> {
+fn originals(settings: &Settings, ledger: Option<&Path>, on_note: &OnNote) -> Arc<dyn Originals> {
     let cuts = settings.keeps_decisions && on(settings).iter().any(|lever| lever.class() != Class::Lossless);
     let opened = ledger.filter(|_| cuts).map(|file| Store::open(originals_beside(file), ORIGINALS_KEPT));
     match opened {
-        Some(Ok(store)) => Arc::new(store),
+        Some(Ok(store)) => {
+            let on_note = Arc::clone(on_note);
+            let tell = move |text: &str| {
+                let (level, event, text) = (Level::Warning, "originals_unreadable", text.to_owned());
+                on_note(Note { level, event, text, fields: Vec::new() });
+            };
+            Arc::new(store.telling(tell))
+        }
         Some(Err(error)) => {
             let why = crate::target::file::system(&error);
             exit::warn(&format!("originals cannot be kept, so nothing is cut that would need them: {why}"));

@@ -356,7 +356,7 @@ pub(super) const KNOWN: [Known; 38] = [
         in_project: InProject::Nothing,
         takes: "a number of days, or 0 for ever",
         default: "90",
-        meaning: "how long `gateway` and `run` keep what the ledger has; older lines go when they start, and once an hour",
+        meaning: "how long `gateway` and `run` keep what the ledger has; older lines go when they start, and once an hour, counted from the last line that is a day old (so that a clock that is wrong for a day costs nothing)",
     },
     Known {
         key: Key::Profile,

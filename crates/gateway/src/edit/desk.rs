@@ -1,8 +1,12 @@
 //! The decision journal and what is known of it: read before a request is planned, written before its bytes leave.
+//!
+//! A journal that is deleted or replaced while it is in use is made anew, with all that is known of it: what a provider was
+//! sent is done again by this process and by those after it.
 
 use super::keys::Keys;
 use super::known::{Known, Records};
 use crate::relay::{Level, Note, OnNote};
+use deadweight_cache::Digest;
 use deadweight_levers::record::{Key, Record};
 use deadweight_store::{Cause, Commit, Decision, Journal, JournalError};
 use std::collections::HashMap;
@@ -30,6 +34,10 @@ pub(super) const SEEN_EVERY_MS: u64 = 30_000;
 const AGAIN: Duration = Duration::from_secs(5);
 /// How long its opening may take.
 const OPENING: Duration = Duration::from_millis(1_500);
+/// The same at the start, when nobody waits yet: one of an earlier release is brought up to date.
+const STARTING: Duration = Duration::from_secs(20);
+/// How many records are written at once, of those that need not be written together.
+const AT_ONCE: usize = 1_000;
 /// After how long what need not be waited for is written.
 const LATER: Duration = Duration::from_millis(100);
 
@@ -54,6 +62,10 @@ pub(super) struct Desk {
     makes: AtomicBool,
     /// A writing has been arranged.
     arranged: AtomicBool,
+    /// What is known is to be written into a journal that may be a new one.
+    anew: AtomicBool,
+    /// It was told that parts of the journal cannot be opened.
+    told_sealed: AtomicBool,
     on_note: OnNote,
 }
 
@@ -63,6 +75,8 @@ struct State {
     tried: Option<Instant>,
     /// Why it could not be used, as it was told last.
     told: Option<Cause>,
+    /// It was told that it was taken away.
+    told_gone: bool,
     /// When sessions were last written down.
     seen: HashMap<[u8; 32], u64>,
     /// When conversations were last said to be in use.
@@ -80,6 +94,8 @@ impl Desk {
             living: AtomicBool::new(false),
             makes: AtomicBool::new(false),
             arranged: AtomicBool::new(false),
+            anew: AtomicBool::new(false),
+            told_sealed: AtomicBool::new(false),
             on_note,
         }
     }
@@ -109,9 +125,9 @@ impl Desk {
             return;
         }
         let mut state = self.state.lock().await;
-        let Some(journal) = self.open(&mut state).await else { return };
+        let Some(journal) = self.open_within(&mut state, STARTING).await else { return };
         let outcome = async {
-            journal.prune(now_ms.saturating_sub(KEPT_MS)).await?;
+            journal.prune(now_ms, KEPT_MS).await?;
             journal.last_used(LIVING).await
         };
         match outcome.await {
@@ -126,21 +142,31 @@ impl Desk {
         state.pruned_ms = now_ms;
     }
 
-    /// The journal, opened if it is not.
+    /// The journal, opened if it is not, or is not what is under its name.
     async fn open<'a>(&self, state: &'a mut State) -> Option<&'a mut Journal> {
+        self.open_within(state, OPENING).await
+    }
+
+    async fn open_within<'a>(&self, state: &'a mut State, within: Duration) -> Option<&'a mut Journal> {
         let file = self.file.as_ref()?;
+        if state.journal.as_ref().is_some_and(Journal::is_gone) {
+            self.gone(state).await;
+        }
         if state.journal.is_none() {
-            if !self.makes.load(Ordering::Relaxed) && !self.is_there() {
+            // Who wants no new decisions still needs the old ones.
+            if !self.makes.load(Ordering::Relaxed) && !self.is_there() && !self.known().owes() {
                 return None;
             }
             if state.tried.is_some_and(|tried| tried.elapsed() < AGAIN) {
                 return None;
             }
             state.tried = Some(Instant::now());
-            match tokio::time::timeout(OPENING, Journal::open(file)).await {
+            match tokio::time::timeout(within, Journal::open(file)).await {
                 Ok(Ok(journal)) => {
                     self.known().forget_all();
-                    state.journal = Some(journal);
+                    // Heads have the hash of what they say for a key.
+                    let (heads, _) = Record::head(&Digest::from_bytes([0; 32]));
+                    state.journal = Some(journal.by_content(heads));
                 }
                 Ok(Err(error)) => self.failed(state, &error),
                 Err(_) => {
@@ -156,10 +182,55 @@ impl Desk {
         state.journal.as_mut()
     }
 
+    /// It was deleted or replaced: what is under its name is opened next, or made.
+    async fn gone(&self, state: &mut State) {
+        let Some(journal) = state.journal.take() else { return };
+        journal.leave().await;
+        state.tried = None;
+        state.seen.clear();
+        state.used.clear();
+        self.owe_all();
+        if !std::mem::replace(&mut state.told_gone, true)
+            && let Some(file) = &self.file
+        {
+            let error = JournalError { file: file.clone(), cause: Cause::Gone, detail: String::new() };
+            let text = format!(
+                "{error}; it is made again with what this process knows of it, and that is done again as before. \
+                 To forget all decisions, end every gateway before it is deleted"
+            );
+            (self.on_note)(Note::new(Level::Warning, "journal_gone", text));
+        }
+    }
+
+    /// What is known is written again, be it into another file.
+    fn owe_all(&self) {
+        self.known().owe_all();
+        self.anew.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells once that parts of the journal cannot be opened.
+    fn tell_sealed(&self, journal: &Journal) {
+        if let Some(error) = journal.unopened()
+            && !self.told_sealed.swap(true, Ordering::Relaxed)
+        {
+            let text = format!(
+                "{error}; conversations of which it cannot be read what was decided are left as they come. \
+                 If you still have the key, end every gateway and put it back"
+            );
+            (self.on_note)(Note::new(Level::Warning, "journal_unavailable", text));
+        }
+    }
+
     /// Tells once why the journal cannot be used, and leaves one alone that is beyond help.
     fn failed(&self, state: &mut State, error: &JournalError) {
+        if error.cause == Cause::Gone {
+            // It is noticed, and told, when it is next asked for.
+            return;
+        }
         if !matches!(error.cause, Cause::Locked | Cause::Full | Cause::ReadOnly) {
-            state.journal = None;
+            if state.journal.take().is_some() {
+                self.owe_all();
+            }
             state.tried = Some(Instant::now());
         }
         if state.told.replace(error.cause) != Some(error.cause) {
@@ -200,6 +271,7 @@ impl Desk {
             let mut known = self.known();
             found.iter().filter_map(record).for_each(|record| known.read(record));
         }
+        self.tell_sealed(journal);
         Ok(())
     }
 
@@ -224,28 +296,37 @@ impl Desk {
     /// Writes records, and answers when they are on the disk.
     pub(super) async fn commit(&self, records: &[Record], now_ms: u64) -> Committed {
         let mut state = self.state.lock().await;
-        let Some(journal) = self.open(&mut state).await else { return Committed::Unavailable };
-        let outcome = async {
-            if !self.write_pending(journal, now_ms).await? {
-                return Ok(Commit::Conflict);
-            }
-            let done = journal.commit(&decisions(records), now_ms).await?;
-            if done == Commit::Done {
-                journal.touch(LIVING, now_ms).await?;
-            }
-            Ok(done)
-        };
-        match outcome.await {
-            Ok(Commit::Done) => {
-                state.told = None;
-                state.living_ms = now_ms;
-                self.living.store(true, Ordering::Relaxed);
-                if self.known().take(records, false) { Committed::Done } else { Committed::Conflict }
-            }
-            Ok(Commit::Conflict) => Committed::Conflict,
-            Err(error) => {
-                self.failed(&mut state, &error);
-                Committed::Unavailable
+        loop {
+            let Some(journal) = self.open(&mut state).await else { return Committed::Unavailable };
+            let outcome = async {
+                if !self.write_pending(journal, now_ms).await? {
+                    return Ok(Commit::Conflict);
+                }
+                let done = journal.commit(&decisions(records), now_ms).await?;
+                if done == Commit::Done {
+                    journal.touch(LIVING, now_ms).await?;
+                }
+                Ok::<_, JournalError>(done)
+            };
+            match outcome.await {
+                Ok(Commit::Done) => {
+                    state.told = None;
+                    state.living_ms = now_ms;
+                    self.living.store(true, Ordering::Relaxed);
+                    let taken = self.known().take(records, false);
+                    return if taken { Committed::Done } else { Committed::Conflict };
+                }
+                Ok(Commit::Conflict) => return Committed::Conflict,
+                Ok(Commit::Sealed) => {
+                    self.tell_sealed(journal);
+                    return Committed::Unavailable;
+                }
+                // It was taken away while it was written to: once more, to what is there now.
+                Err(error) if error.cause == Cause::Gone && !state.told_gone => self.gone(&mut state).await,
+                Err(error) => {
+                    self.failed(&mut state, &error);
+                    return Committed::Unavailable;
+                }
             }
         }
     }
@@ -274,7 +355,7 @@ impl Desk {
     /// Lets go of what is not written yet.
     pub(super) fn abandon(&self) {
         let mut known = self.known();
-        let pending = known.pending();
+        let pending = known.pending(usize::MAX);
         known.forget(&pending);
     }
 
@@ -289,21 +370,30 @@ impl Desk {
 
     /// False: another process has decided one of them otherwise, and was first.
     async fn write_pending(&self, journal: &mut Journal, now_ms: u64) -> Result<bool, JournalError> {
-        let pending = self.known().pending();
-        if pending.is_empty() {
-            return Ok(true);
-        }
-        let all = journal.commit(&decisions(&pending), now_ms).await? == Commit::Done;
-        if !all {
-            for record in &pending {
-                // What was decided otherwise is dropped, and read again below.
-                let _ = journal.commit(&decisions(std::slice::from_ref(record)), now_ms).await?;
+        let mut all = true;
+        loop {
+            let pending = self.known().pending(AT_ONCE);
+            if pending.is_empty() {
+                break;
             }
+            if journal.commit(&decisions(&pending), now_ms).await? != Commit::Done {
+                all = false;
+                for record in &pending {
+                    // What was decided otherwise is dropped, and read again below.
+                    let _ = journal.commit(&decisions(std::slice::from_ref(record)), now_ms).await?;
+                }
+            }
+            self.known().written(pending.len());
         }
-        let mut known = self.known();
-        known.written(pending.len());
         if !all {
-            known.forget_all();
+            self.known().forget_all();
+            self.tell_sealed(journal);
+        }
+        if self.anew.load(Ordering::Relaxed) {
+            if self.is_living() {
+                journal.touch(LIVING, now_ms).await?;
+            }
+            self.anew.store(false, Ordering::Relaxed);
         }
         Ok(all)
     }
@@ -340,7 +430,8 @@ impl Desk {
         let mark = late(state.used.get(&conversation), DAY_MS / 2);
         let prune = now_ms.saturating_sub(state.pruned_ms) >= DAY_MS;
         let living = self.is_living() && now_ms.saturating_sub(state.living_ms) >= DAY_MS;
-        if !(tell || mark || prune || living) {
+        let anew = self.anew.load(Ordering::Relaxed);
+        if !(tell || mark || prune || living || anew) {
             return;
         }
         let keys: Vec<Key> = match mark {
@@ -350,6 +441,9 @@ impl Desk {
         let heads = self.known().view(own).head_keys();
         let Some(journal) = self.open(&mut state).await else { return };
         let outcome = async {
+            if anew {
+                self.write_pending(journal, now_ms).await?;
+            }
             if tell {
                 journal.touch((SEEN, session), now_ms).await?;
             }
@@ -361,7 +455,7 @@ impl Desk {
                 journal.used(&[LIVING], now_ms).await?;
             }
             if prune {
-                journal.prune(now_ms.saturating_sub(KEPT_MS)).await?;
+                journal.prune(now_ms, KEPT_MS).await?;
             }
             Ok::<_, JournalError>(())
         };

@@ -48,6 +48,17 @@ impl Records {
         }
     }
 
+    /// All of them.
+    fn all(&self) -> Vec<Record> {
+        let sent = self.sent.values().map(|own| Record::Sent((**own).clone()));
+        let bound = self.bound.iter().copied().map(Record::Bound);
+        let turned = self.turned.values().map(|own| Record::Turned((**own).clone()));
+        let unbound = self.unbound.iter().copied().map(Record::Unbound);
+        let head = self.head.values().map(|own| Record::Head((**own).clone()));
+        // A head is there before what names it.
+        head.chain(sent).chain(bound).chain(turned).chain(unbound).collect()
+    }
+
     fn contradicts(&self, record: &Record) -> bool {
         match record {
             Record::Sent(own) => self.sent.get(&own.chain).is_some_and(|known| **known != *own),
@@ -120,6 +131,19 @@ impl Known {
         }
     }
 
+    /// The file cannot be used any more: all that is known is to be written into the one that comes after it, or into the same
+    /// where that is mended.
+    pub(super) fn owe_all(&mut self) {
+        self.pending = self.records.all();
+        self.looked.clear();
+        self.version = None;
+    }
+
+    /// Whether something is not in the file yet.
+    pub(super) fn owes(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// The keys of what has to be read for a request.
     pub(super) fn missing(&self, keys: &Keys) -> Vec<Key> {
         let new = keys.all().filter(|chain| !self.looked.contains(chain));
@@ -165,9 +189,9 @@ impl Known {
         self.pending.retain(|record| !keys.contains(&record.key()));
     }
 
-    /// What is not in the file yet. It stays here until it is said to be written.
-    pub(super) fn pending(&self) -> Vec<Record> {
-        self.pending.clone()
+    /// The oldest of what is not in the file yet. It stays here until it is said to be written.
+    pub(super) fn pending(&self, most: usize) -> Vec<Record> {
+        self.pending.iter().take(most).cloned().collect()
     }
 
     /// So many of the oldest of these are in the file.

@@ -81,6 +81,10 @@ fn what_is_large_is_cut_when_it_is_first_sent_and_can_be_had_back() {
         }
         assert!(now.get(4).is_none_or(|own| own.len() < 8_000 && own.starts_with("1: ")));
     }
+    assert_eq!(
+        machine.readable(&["this is line 0 of", "call restore with the id", id]),
+        Vec::<String>::new()
+    );
     // Also after a restart, a crash, and where nothing is decided any more; what is new then goes as it comes.
     machine.restart();
     machine.set(Settings::of(Policy { profile: Profile::Faithful, ..Policy::default() }));

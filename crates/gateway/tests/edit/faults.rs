@@ -194,6 +194,104 @@ fn lost() {
     assert!(result(&out, 1).len() < 500, "after a cold start it is decided anew");
 }
 
+#[cfg(unix)]
+#[test]
+fn taken_away_while_it_is_used() {
+    for all in [false, true] {
+        let mut machine = machine();
+        let pointer = decided(&machine);
+        std::fs::remove_file(machine.journal()).unwrap();
+        for end in ["-wal", "-shm"] {
+            if all {
+                let _ = std::fs::remove_file(machine.folder.path().join(format!("decisions.sqlite{end}")));
+            }
+        }
+        // What is known is done again, and what is new is decided: in a journal that others see.
+        let out = sent(&machine, 3);
+        assert_eq!(result(&out, 1), pointer);
+        let second = result(&out, 2);
+        assert!(second.len() < 500, "{second}");
+        assert!(machine.journal().exists());
+        assert_eq!(machine.noted("journal_gone").len(), 1);
+        // Moved away; and whoever comes after this process knows it too.
+        std::fs::rename(machine.journal(), machine.folder.path().join("away.sqlite")).unwrap();
+        let out = sent(&machine, 4);
+        assert_eq!((result(&out, 1), result(&out, 2)), (pointer.clone(), second.clone()));
+        let third = result(&out, 3);
+        for crash in [true, false] {
+            match crash {
+                true => machine.crash(),
+                false => machine.restart(),
+            }
+            let out = sent(&machine, 4);
+            assert_eq!(
+                [1, 2, 3].map(|turn| result(&out, turn)),
+                [&pointer, &second, &third].map(String::clone)
+            );
+        }
+        machine.set(Settings { keeps_decisions: false, ..Settings::of(Policy::default()) });
+        let _ = std::fs::remove_file(machine.journal());
+        assert_eq!(result(&sent(&machine, 4), 1), pointer);
+        machine.restart();
+        assert_eq!(
+            result(&sent(&machine, 4), 1),
+            pointer,
+            "what is needed is kept, whatever the settings say"
+        );
+        assert!(machine.noted("edit_refused").is_empty());
+    }
+}
+
+#[test]
+fn nothing_can_be_read_from_its_files() {
+    let mut machine = machine();
+    let pointer = decided(&machine);
+    let texts = ["the fox looks at", &pointer[..30], "src/main.rs"];
+    assert_eq!(machine.readable(&texts), Vec::<String>::new());
+    machine.stop();
+    assert_eq!(machine.readable(&texts), Vec::<String>::new());
+    machine.go_on();
+    assert_eq!(result(&sent(&machine, 3), 1), pointer);
+}
+
+#[test]
+fn its_key_lost() {
+    let mut machine = machine();
+    let pointer = decided(&machine);
+    let (key, old) = (machine.folder.path().join("originals.key"), machine.folder.path().join("old.key"));
+    machine.stop();
+    std::fs::rename(&key, &old).unwrap();
+    machine.go_on();
+    for turns in [3, 4] {
+        assert_eq!(sent(&machine, turns), body(OLDER, turns), "it is left as it comes");
+    }
+    let told = machine.noted("journal_unavailable");
+    assert!(told.len() == 1 && told[0].text.contains("sealed with another key"), "{told:?}");
+    // Other conversations are not held up by it.
+    let other = |turns| {
+        let text = String::from_utf8(body(OLDER, turns)).unwrap();
+        text.replace("Please do the work.", "Please do another work.").into_bytes()
+    };
+    machine.turn(0, "t", &other(1));
+    let out = machine.turn(0, "t", &other(2)).request.body;
+    assert!(result(&out, 1).len() < 500);
+    // What could not be opened was not written over.
+    machine.stop();
+    std::fs::rename(&old, &key).unwrap();
+    machine.go_on();
+    assert_eq!(result(&sent(&machine, 2), 1), pointer);
+}
+
+#[test]
+fn a_clock_that_is_wrong_once() {
+    let mut machine = machine();
+    let pointer = decided(&machine);
+    for days in [61, 400] {
+        machine.start_ahead(Duration::from_secs(days * 86_400));
+        assert_eq!(result(&sent(&machine, 2), 1), pointer);
+    }
+}
+
 #[test]
 fn off() {
     let mut machine = Machine::new(Settings { keeps_decisions: false, ..Settings::of(Policy::default()) }, 1);

@@ -170,6 +170,31 @@ impl Machine {
         self.go_on();
     }
 
+    /// The files of the journal in which one of these texts can be read.
+    pub(crate) fn readable(&self, texts: &[&str]) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(self.folder.path()).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            if name.starts_with("decisions.sqlite") {
+                let bytes = std::fs::read(entry.path()).unwrap();
+                let has = |text: &&str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+                found.extend(texts.iter().filter(|text| has(text)).map(|text| format!("{name}: {text}")));
+            }
+        }
+        found
+    }
+
+    /// One start at which the gateways' clock is so far ahead.
+    pub(crate) fn start_ahead(&mut self, by: Duration) {
+        let by = by.as_millis() as u64;
+        self.now.fetch_add(by, Ordering::Relaxed);
+        self.restart();
+        self.stop();
+        self.now.fetch_sub(by, Ordering::Relaxed);
+        self.go_on();
+    }
+
     pub(crate) fn advance(&self, by: Duration) {
         self.provider.advance(by);
         self.now.fetch_add(by.as_millis() as u64, Ordering::Relaxed);

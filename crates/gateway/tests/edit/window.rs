@@ -117,6 +117,7 @@ fn a_full_window_is_compacted_while_it_is_cached_where_that_pays_and_it_does_pay
         saved - (write - read) * (behind + removed) as i64
     };
     assert!(cost(pays + 1) >= 0 && cost(pays - 2) < 0, "{pays}: {removed} of {behind}");
+    assert_eq!(machine.readable(&["[Note of the gateway deadweight"]), Vec::<String>::new());
     // So it is in the end, at the provider's door: dearer at first, cheaper from then on.
     let (mut with, mut without) = (edited.0.nanos, edited.1.nanos);
     assert!(with > without);
