@@ -15,4 +15,5 @@ mod refusals;
 mod sent;
 mod sessions;
 mod settings;
+mod strangers;
 mod window;
