@@ -51,7 +51,7 @@ fn trial(lever: Lever) -> Trial {
 }
 
 /// A session in which something was edited before the journal is lost, and thought about.
-const RECOVERS: u64 = 5;
+const RECOVERS: u64 = 19;
 
 /// The lever's session, straight and through the gateway.
 fn session(own: Lever, trial: &Trial) -> io::Result<Session> {
