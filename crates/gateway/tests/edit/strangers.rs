@@ -25,7 +25,8 @@ fn body(turns: usize) -> Vec<u8> {
 
 fn offered(machine: &Machine, session: &str, turns: usize) -> usize {
     machine.advance(Duration::from_secs(20));
-    let arrived: Value = serde_json::from_slice(&machine.turn(0, session, &body(turns)).request.body).unwrap();
+    let arrived: Value =
+        serde_json::from_slice(&machine.turn(0, session, &body(turns)).request.body).unwrap();
     arrived["tools"].as_array().unwrap().len()
 }
 
