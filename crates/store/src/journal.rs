@@ -442,7 +442,7 @@ impl Journal {
 
     /// Throws away what was last used longer than `kept_ms` ago; answers how many decisions that were. It has to be longer
     /// than until any conversation comes back. `now_ms` is what the clock says; one reading alone is not believed, see
-    /// [`crate::clock`].
+    /// `clock.rs`.
     ///
     /// # Errors
     /// The journal cannot be written.
