@@ -185,7 +185,7 @@ mod tests {
         `levers.routes.vertex.profile`: `7` is no profile, and is passed over (~/deadweight/deadweight.toml:5); the profiles are faithful, default, lean
         `levers.routes.gemini.dedupe` is no setting of a route, and is passed over (~/deadweight/deadweight.toml:8); did you mean `dedup`?
         `levers.routes.gemini.elide-results`: `maybe` is neither on nor off, and is passed over (~/deadweight/deadweight.toml:9); write "on" or "off", or true or false
-        `levers.routes.gemini.whatever` is no setting of a route, and is passed over (~/deadweight/deadweight.toml:10); known here: profile, passthrough, prune-tools, defer-tools, steady-prefix, server-edit, dedup, elide-results, compact-history, place-breakpoints, thinking_bound, edit_subscription, accept_loss, elide_first_send, compact_when_full
+        `levers.routes.gemini.whatever` is no setting of a route, and is passed over (~/deadweight/deadweight.toml:10); known here: profile, passthrough, prune-tools, defer-tools, steady-prefix, server-edit, recover-bound, dedup, elide-results, compact-history, place-breakpoints, thinking_bound, edit_subscription, accept_loss, elide_first_send, compact_when_full
         `levers.routes.gemini.accept_loss`: `yes` is neither on nor off, and is passed over (~/deadweight/deadweight.toml:11); write "on" or "off", or true or false
         `levers.routes.gemini.dedup`: `` is neither on nor off, and is passed over (~/deadweight/deadweight.toml:12); write "on" or "off", or true or false
         "#);
