@@ -22,12 +22,14 @@ pub(super) const PROFILE: &str = "profile";
 type Switch = fn(&mut Policy) -> &mut bool;
 
 /// The switches of a policy, by their names in the file.
-const SWITCHES: [(&str, Switch); 5] = [
+const SWITCHES: [(&str, Switch); 7] = [
     ("thinking_bound", |policy| &mut policy.edit_bound),
     ("edit_subscription", |policy| &mut policy.edit_subscription),
     ("accept_loss", |policy| &mut policy.accept_loss),
     ("elide_first_send", |policy| &mut policy.elide_at_first_send),
     ("compact_when_full", |policy| &mut policy.compact_when_full),
+    ("hour_breakpoints", |policy| &mut policy.hour_breakpoints),
+    ("late_tools", |policy| &mut policy.late_tools),
 ];
 
 /// One thing that is said of one provider.
@@ -140,7 +142,7 @@ mod tests {
         let (routes, warnings) = read(
             "[levers.routes]\nopenai = \"faithful\"\n[levers.routes.anthropic]\nprofile = \"lean\"\nelide-results = \"off\"\n\
              compact_history = false\nthinking_bound = true\nedit-subscription = \"on\"\naccept_loss = false\n\
-             elide_first_send = true\ncompact_when_full = true\n",
+             elide_first_send = true\ncompact_when_full = true\nhour_breakpoints = true\nlate_tools = true\n",
         );
         assert_eq!(warnings, "");
         let of = |provider| &routes.iter().find(|(own, _)| *own == provider).unwrap().1;
@@ -151,6 +153,7 @@ mod tests {
         assert!(own.on(Lever::ServerEdit) && own.on(Lever::Dedup));
         assert!(!own.on(Lever::ElideResults) && !own.on(Lever::CompactHistory));
         assert!(own.edit_bound && own.edit_subscription && own.elide_at_first_send && own.compact_when_full);
+        assert!(own.hour_breakpoints && own.late_tools);
         assert!(!own.accept_loss);
         assert_eq!(routes.len(), 2);
     }
@@ -185,7 +188,7 @@ mod tests {
         `levers.routes.vertex.profile`: `7` is no profile, and is passed over (~/deadweight/deadweight.toml:5); the profiles are faithful, default, lean
         `levers.routes.gemini.dedupe` is no setting of a route, and is passed over (~/deadweight/deadweight.toml:8); did you mean `dedup`?
         `levers.routes.gemini.elide-results`: `maybe` is neither on nor off, and is passed over (~/deadweight/deadweight.toml:9); write "on" or "off", or true or false
-        `levers.routes.gemini.whatever` is no setting of a route, and is passed over (~/deadweight/deadweight.toml:10); known here: profile, passthrough, prune-tools, defer-tools, steady-prefix, server-edit, recover-bound, dedup, elide-results, compact-history, place-breakpoints, thinking_bound, edit_subscription, accept_loss, elide_first_send, compact_when_full
+        `levers.routes.gemini.whatever` is no setting of a route, and is passed over (~/deadweight/deadweight.toml:10); known here: profile, passthrough, prune-tools, defer-tools, steady-prefix, server-edit, recover-bound, dedup, elide-results, compact-history, place-breakpoints, thinking_bound, edit_subscription, accept_loss, elide_first_send, compact_when_full, hour_breakpoints, late_tools
         `levers.routes.gemini.accept_loss`: `yes` is neither on nor off, and is passed over (~/deadweight/deadweight.toml:11); write "on" or "off", or true or false
         `levers.routes.gemini.dedup`: `` is neither on nor off, and is passed over (~/deadweight/deadweight.toml:12); write "on" or "off", or true or false
         "#);
